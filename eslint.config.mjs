@@ -31,7 +31,15 @@ const always = [noBuiltinInstanceof, noDefaultExport];
 
 export default tseslint.config(
   {
-    ignores: ['**/dist/**', '**/node_modules/**', 'benchmarks/results/**', 'coverage/**', 'demo-output/**'],
+    ignores: [
+      '**/dist/**',
+      'packages/tsinductor/lib/**',
+      'publish/**',
+      '**/node_modules/**',
+      'benchmarks/results/**',
+      'coverage/**',
+      'demo-output/**',
+    ],
   },
   eslint.configs.recommended,
   { linterOptions: { reportUnusedDisableDirectives: 'error' } },
@@ -94,9 +102,9 @@ export default tseslint.config(
     files: ['packages/*/src/generated/**/*.ts'],
     rules: { '@typescript-eslint/unified-signatures': 'off' },
   },
-  // The one reader of the environment.
+  // The one reader of the environment, and the loader, which runs before there are settings.
   {
-    files: ['packages/config/src/resolve.ts'],
+    files: ['packages/config/src/resolve.ts', 'packages/tsinductor/src/loading/loader.ts'],
     rules: { 'no-restricted-syntax': ['error', ...noModuleState, namedErrors, ...always] },
   },
   // Programs that print.
@@ -114,7 +122,7 @@ export default tseslint.config(
     },
   },
   {
-    files: ['**/*.mjs', '**/*.js'],
+    files: ['**/*.mjs', '**/*.cjs', '**/*.js'],
     languageOptions: {
       globals: {
         process: 'readonly',
@@ -122,6 +130,8 @@ export default tseslint.config(
         URL: 'readonly',
         Buffer: 'readonly',
         setTimeout: 'readonly',
+        clearTimeout: 'readonly',
+        setImmediate: 'readonly',
         performance: 'readonly',
         globalThis: 'readonly',
       },

@@ -26,7 +26,8 @@ const beside: readonly string[] = ['testing'];
 
 /** State that modules keep between calls, and why each may: `file: name` → reason. */
 const stateExceptions: Readonly<Record<string, string>> = {
-  'packages/base/src/load-bundle.ts: found': 'which of our packages were loaded, as Node keeps it of modules',
+  'packages/tsinductor/src/loading/loader.ts: loaded': 'which of our texts have run, as Node keeps it of modules',
+  'packages/tsinductor/src/loading/loader.ts: unkept': 'texts whose code is kept when the process ends',
   'packages/compiler/src/default-compiler.ts: defaultCompiler': 'the default compiler, made at the first compiled call',
   'packages/compiler/src/trace/inspected.ts: scriptTexts': 'texts of scripts, which belong to the process; bounded',
   'packages/tensor/src/process-state.ts: processState': 'recorder slot, default random generator, memory, open scopes',
@@ -45,8 +46,15 @@ const isGenerated = ({ path }: SourceFile): boolean => path.includes('/generated
 /** Files over 400 lines: `file` → why. Generated ones are not counted: types have a line for each way to call an operator. */
 const longFiles: Readonly<Record<string, string>> = {};
 
-/** Who may say `process.env`: the one reader, and a program text that sets a variable of the process it starts. */
-const environmentFiles = ['packages/config/src/resolve.ts', 'packages/cli/src/commands/run.ts'];
+/**
+ * Who may say `process.env`: the one reader, the loader, which runs before there are settings, and a program text that sets a variable of
+ * the process it starts.
+ */
+const environmentFiles = [
+  'packages/config/src/resolve.ts',
+  'packages/tsinductor/src/loading/loader.ts',
+  'packages/cli/src/commands/run.ts',
+];
 
 /** Names that several files of a package export, and why: `package: name` → reason. */
 const alikeExceptions: Readonly<Record<string, string>> = {

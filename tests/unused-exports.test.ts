@@ -9,14 +9,12 @@ const root = join(import.meta.dirname, '..');
 
 /** Names that no import shows the use of, and why they are exported: `file: name` → reason. */
 const usedOtherwise: Readonly<Record<string, string>> = {
-  'packages/base/src/loader.ts: loadBundle': 'the texts of entries call it, which the build writes',
-  'packages/base/src/loader.ts: codeFile': 'the build requires it of the bundle',
-  'packages/base/src/loader.ts: packCode': 'the build requires it of the bundle',
-  'packages/base/src/loader.ts: CompiledText': 'the type of what packCode takes',
+  'packages/tsinductor/src/loading/loader.ts: load': 'the entries call it, which the build writes',
   'packages/compiler/src/index.ts: buildFingerprint': 'a test reads the digest off the bundle',
   'packages/cli/src/memory-report.ts: reportAtExit': 'a program that the command runs is told to call it',
   'packages/cli/src/resolve-hook.ts: resolve': 'Node calls it, as a hook of its loader',
   'packages/compiler/src/build/workers/build-task.ts: buildTask': 'the pool of workers calls it by name',
+  'packages/compiler/src/build/workers/graph-task.ts: buildGraph': 'a worker imports it when a graph comes whole',
   'packages/dsl/src/errors.ts: kernelErrorCodes': 'docs/errors.md is written from its text',
   'packages/codegen-cpp/src/index.ts: choiceTable':
     'what is chosen for a machine is data, for tools to read and measure',

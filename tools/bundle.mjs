@@ -1,25 +1,39 @@
-// Makes one text of each package's modules, after tsc has built them, and what loads it: what `exports` of its package.json
-// names. Loading fifteen files instead of some hundreds is most of the time that importing took; compiling their text is
-// most of the rest, so what V8 makes of it is kept beside it (`bundle-code.mjs`). Packages stay apart, so each is loaded once
-// whoever imports it, by `import` or by `require`; a package with several entries has one text for them all.
+// Makes of the workspaces' modules, after tsc has built them, the texts that users run: `packages/tsinductor/lib`, which is
+// what is published (`pack.mjs`), and what the workspaces themselves resolve to, so that everything in a process has one
+// instance of each module.
 //
-//   dist/bundle-text.cjs   the modules: { bundle: { … }, 'internal-bundle': { … } }, one key for each entry
-//   dist/bundle-code.bin   the same with what V8 made of it (`bundle-code.mjs`)
-//   dist/<entry>.cjs       runs the text once (@tsinductor/base/loader) and gives what the entry exports
-//   dist/<entry>.js        the same as an ES module
+//   lib/texts/core.cjs    what every program loads: an object of exports for each workspace, by the name it is imported by
+//   lib/texts/<name>.cjs  the same of a workspace that only compiling needs (`whenCalled`)
+//   lib/loader.cjs        runs each text once (packages/tsinductor/src/loading)
+//   lib/index.cjs, .js    an entry, for `require` and for `import`: what one workspace exports, from the same text
+//   lib/workers/          the programs of worker threads; each has what it needs of the workspaces in itself
+//   lib/cli/              the command, with the modules that it loads into programs
+//   lib/native/           the sources of the native bridge
 //
-// What only compiling needs (`whenCalled`) is loaded when one of its functions is first called: a program that only imports,
-// or that finds its graphs in the cache, never reads it. Functions and plain constants may be imported of such a package.
+// Loading one file instead of some hundreds is most of the time that importing took; the loader keeps what V8 makes of a text.
+// A text of `whenCalled` is loaded when one of its functions is first called: a program that only imports, or that finds its
+// graphs in the cache, never reads it. Functions and plain constants may be imported of such a workspace.
 import { createHash } from 'node:crypto';
-import { appendFileSync, existsSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  appendFileSync,
+  cpSync,
+  existsSync,
+  mkdtempSync,
+  readFileSync,
+  readdirSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { createRequire } from 'node:module';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';
 
 const require = createRequire(import.meta.url);
 const packages = fileURLToPath(new URL('../packages', import.meta.url));
+const lib = `${packages}/tsinductor/lib`;
 
-/** Packages that the others call, and their importers load no earlier. */
+/** Workspaces that the others call, and their importers load no earlier. */
 const whenCalled = ['codegen-cpp', 'codegen-cuda', 'codegen-js', 'dsl', 'lowering', 'scheduler'];
 /** The same of Node's own and other people's. */
 const othersWhenCalled = [
@@ -29,19 +43,63 @@ const othersWhenCalled = [
   'node:timers/promises',
   'node:worker_threads',
 ];
+const apart = ['cli', 'testing'];
+
+/** What workspaces import of each other: the specifier, the module that it means, and the entry that the workspace resolves to. */
+function entriesOf(workspace) {
+  const manifest = JSON.parse(readFileSync(`${packages}/${workspace}/package.json`, 'utf8'));
+  return Object.entries(manifest.exports ?? {}).map(([subpath, { types, default: target }]) => ({
+    specifier: manifest.name + subpath.slice(1),
+    workspace,
+    module: join(packages, workspace, types.replace(/\.d\.ts$/, '.js')),
+    target: join(packages, workspace, target),
+  }));
+}
+
+const workspaces = readdirSync(packages).filter((name) => existsSync(`${packages}/${name}/package.json`));
+const entries = workspaces.filter((name) => !apart.includes(name)).flatMap(entriesOf);
+const moduleOf = new Map(entries.map(({ specifier, module }) => [specifier, module]));
+/** The text that an entry is in. The public language is beside the workspace that it passes on. */
+const textOf = ({ workspace, specifier }) =>
+  specifier === 'tsinductor/dsl' ? 'dsl' : whenCalled.includes(workspace) ? workspace : 'core';
+const ours = /^(@tsinductor\/|tsinductor$|tsinductor\/)/;
+
+/** What all texts and workers have in common. */
+const settings = {
+  bundle: true,
+  format: 'cjs',
+  platform: 'node',
+  target: 'node20',
+  packages: 'external',
+  legalComments: 'none',
+  // Names stay: stack traces say them. Lines stay short enough to be named.
+  minifyWhitespace: true,
+  lineLimit: 160,
+  logLevel: 'warning',
+};
+const fileUrl = `const fileUrl = require('node:url').pathToFileURL(__filename).href;`;
+
+/** Imports of workspaces: those that `isInside` says become part of the text, and the loader answers the others. */
+const resolveOurs = (isInside) => ({
+  name: 'workspaces',
+  setup(bundling) {
+    bundling.onResolve({ filter: ours }, ({ path }) =>
+      isInside(path) ? { path: moduleOf.get(path) } : { path, external: true },
+    );
+  },
+});
 
 /** Imports of what is loaded when it is called: functions and classes that load it, and pass the call on. */
-const loadWhenCalled = (described) => ({
+const loadWhenCalled = (exported) => ({
   name: 'load-when-called',
   setup(bundling) {
-    const ours = callsLater(described) ? whenCalled.map((name) => `@tsinductor/${name}`) : [];
-    const filter = new RegExp(`^(${[...ours, ...othersWhenCalled].join('|')})$`);
+    const later = entries.filter((entry) => textOf(entry) !== 'core').map(({ specifier }) => specifier);
+    const filter = new RegExp(`^(${[...later, ...othersWhenCalled].join('|')})$`);
     bundling.onResolve({ filter }, ({ path, namespace }) =>
       namespace === 'when-called' ? { path, external: true } : { path, namespace: 'when-called' },
     );
     bundling.onLoad({ filter: /.*/, namespace: 'when-called' }, ({ path }) => {
-      const exported = createRequire(`${described.dist}/bundle-text.cjs`)(path);
-      const lines = Object.entries(exported).flatMap(([name, value]) => {
+      const lines = Object.entries(exported[path] ?? require(path)).flatMap(([name, value]) => {
         if (typeof value === 'function') return [passOn(name)];
         return Object(value) === value || value === undefined
           ? []
@@ -59,111 +117,156 @@ const passOn = (name) =>
     ? `export function ${name}(...args) { return Reflect.construct(load().${name}, args); }`
     : `export const ${name} = (...args) => load().${name}(...args);`;
 
-/** Whether a package calls such packages, being none itself. The public one re-exports the language, and loads it with that entry. */
-const callsLater = ({ name, dependencies }) =>
-  !whenCalled.includes(name) && name !== 'tsinductor' && dependencies.some((used) => whenCalled.includes(used));
-
-/** What a package.json says of bundling: `entries` are `{ bundle: 'index.js', 'internal-bundle': 'internal.js' }`. */
-function readPackage(name) {
-  const manifest = JSON.parse(readFileSync(`${packages}/${name}/package.json`, 'utf8'));
-  const targets = Object.values(manifest.exports ?? {});
-  const entries = targets
-    .filter((target) => /^\.\/dist\/(.+-)?bundle\.js$/.test(target.default))
-    .map((target) => [
-      target.default.slice('./dist/'.length, -'.js'.length),
-      target.types.slice('./dist/'.length).replace(/\.d\.ts$/, '.js'),
-    ]);
-  const used = Object.keys(manifest.dependencies ?? {}).filter((dependency) => dependency.startsWith('@tsinductor/'));
-  return {
-    name,
-    entries: Object.fromEntries(entries),
-    dependencies: used.map((dependency) => dependency.slice('@tsinductor/'.length)),
-    dist: `${packages}/${name}/dist`,
-  };
-}
-
-/** Writes a package's text and its entries. What it imports has been bundled. */
-async function bundle(described) {
-  const { entries, dist, name } = described;
-  const modules = Object.entries(entries).map(([entry, file]) => `export * as '${entry}' from './${file}';`);
-  rmSync(`${dist}/bundle-code.bin`, { force: true });
-  await build({
-    stdin: { contents: modules.join('\n'), resolveDir: dist, sourcefile: 'bundle.js' },
-    outfile: `${dist}/bundle-text.cjs`,
-    bundle: true,
-    format: 'cjs',
-    platform: 'node',
-    target: 'node20',
-    supported: { 'dynamic-import': false },
-    packages: 'external',
-    // The modules are strict, and CommonJS is so only where it says so.
-    banner: { js: `'use strict';\nconst bundleUrl = require('node:url').pathToFileURL(__filename).href;` },
-    define: { 'import.meta.url': 'bundleUrl', TSINDUCTOR_BUILD: JSON.stringify(buildFingerprint) },
-    sourcemap: true,
-    legalComments: 'none',
-    logLevel: 'warning',
-    plugins: [loadWhenCalled(described)],
-  });
-  if (name === 'base') await bundleLoader(dist);
-  writeEntries(described);
-}
-
-/** The loader itself, which has nothing to be loaded by. */
-const bundleLoader = (dist) =>
+/** Writes a text of these entries. */
+const writeText = (chosen, { outfile, plugins, define = {} }) =>
   build({
-    entryPoints: [`${dist}/loader.js`],
-    bundle: true,
-    outfile: `${dist}/loader.cjs`,
-    format: 'cjs',
-    banner: { js: "'use strict';" },
-    platform: 'node',
-    target: 'node20',
-    logLevel: 'warning',
+    ...settings,
+    stdin: {
+      contents: chosen.map(({ specifier, module }) => `export * as '${specifier}' from '${module}';`).join('\n'),
+      resolveDir: packages,
+    },
+    outfile,
+    supported: { 'dynamic-import': false },
+    // The modules are strict, and CommonJS is so only where it says so.
+    banner: { js: `'use strict';\n${fileUrl}` },
+    define: { 'import.meta.url': 'fileUrl', ...define },
+    plugins,
   });
+
+/** What each entry exports, from a text of everything that is run once and thrown away. */
+async function surveyExports() {
+  const directory = mkdtempSync(`${packages}/tsinductor/.survey-`);
+  try {
+    const outfile = `${directory}/everything.cjs`;
+    await writeText(entries, { outfile, plugins: [resolveOurs(() => true)] });
+    return require(outfile);
+  } finally {
+    rmSync(directory, { recursive: true, force: true });
+  }
+}
 
 /**
- * Ends the text with plain objects of what it exports, so that a call across packages costs a property and not a getter, and
- * writes the entries.
+ * Ends a text with plain objects of what it exports, so that a call from one text into another costs a property and not a
+ * getter.
  */
-function writeEntries({ name, dist, entries }) {
-  const text = `${dist}/bundle-text.cjs`;
-  const { loadBundle } = require(`${packages}/base/dist/loader.cjs`);
-  const exported = Object.entries(loadBundle(text, createRequire(text))).map(([entry, all]) => [
-    entry,
-    Object.keys(all),
-  ]);
-  const objects = exported.map(([entry, names]) => {
-    const properties = names.map((key) => `${key}: exports['${entry}'].${key}`);
-    return `  '${entry}': { ${properties.join(', ')} },\n`;
+function endWithObjects(outfile, chosen, exported) {
+  const objects = chosen.map(({ specifier }) => {
+    const properties = Object.keys(exported[specifier]).map((key) => `${key}: exports['${specifier}'].${key}`);
+    return `  '${specifier}': { ${properties.join(', ')} },\n`;
   });
-  appendFileSync(text, `((exports) => {\n  module.exports = {\n${objects.join('')}};\n})(module.exports);\n`);
+  appendFileSync(outfile, `((exports) => {\n  module.exports = {\n${objects.join('')}};\n})(module.exports);\n`);
+}
 
-  const loader = name === 'base' ? './loader.cjs' : '@tsinductor/base/loader';
-  const run = `require('${loader}').loadBundle(require('node:path').join(__dirname, 'bundle-text.cjs'), require)`;
-  const once = exported.length > 1 ? "require('./bundle-entries.cjs')" : run;
-  if (once !== run) writeFileSync(`${dist}/bundle-entries.cjs`, `module.exports = ${run};\n`);
-  for (const [entry, names] of exported) {
-    writeFileSync(`${dist}/${entry}.cjs`, `module.exports = ${once}['${entry}'];\n`);
-    writeFileSync(`${dist}/${entry}.js`, moduleOf(entry, names));
+async function writeTexts(exported, buildFingerprint) {
+  const names = [...new Set(entries.map(textOf))];
+  await Promise.all(
+    names.map(async (name) => {
+      const chosen = entries.filter((entry) => textOf(entry) === name);
+      const inside = new Set(chosen.map(({ specifier }) => specifier));
+      const plugins = [resolveOurs((specifier) => inside.has(specifier))];
+      if (name === 'core') plugins.unshift(loadWhenCalled(exported));
+      const outfile = `${lib}/texts/${name}.cjs`;
+      await writeText(chosen, { outfile, plugins, define: { TSINDUCTOR_BUILD: JSON.stringify(buildFingerprint) } });
+      endWithObjects(outfile, chosen, exported);
+    }),
+  );
+}
+
+/** The loader, which is told the digests of the texts, and what lies in which beside the core. */
+async function writeLoader() {
+  const later = entries.filter((entry) => textOf(entry) !== 'core');
+  const digests = Object.fromEntries(
+    readdirSync(`${lib}/texts`).map((file) => [
+      file.replace(/\.cjs$/, ''),
+      createHash('sha256')
+        .update(readFileSync(`${lib}/texts/${file}`))
+        .digest('hex')
+        .slice(0, 32),
+    ]),
+  );
+  const textsWhenCalled = Object.fromEntries(later.map((entry) => [entry.specifier, textOf(entry)]));
+  await build({
+    ...settings,
+    entryPoints: [`${packages}/tsinductor/dist/loading/loader.js`],
+    outfile: `${lib}/loader.cjs`,
+    banner: { js: `'use strict';\n${fileUrl}` },
+    define: {
+      'import.meta.url': 'fileUrl',
+      TSINDUCTOR_TEXTS: JSON.stringify(textsWhenCalled),
+      TSINDUCTOR_DIGESTS: JSON.stringify(digests),
+    },
+    plugins: [resolveOurs(() => true)],
+  });
+}
+
+/** The entries: those of the package that is published, and those by which workspaces find each other. */
+function writeEntries(exported) {
+  for (const { specifier, target } of entries) {
+    const path = target.replace(/\.js$/, '');
+    const loader = join(lib, 'loader.cjs');
+    const relative = path.startsWith(lib) ? './loader.cjs' : `../../tsinductor/lib/${loader.slice(lib.length + 1)}`;
+    writeFileSync(`${path}.cjs`, `'use strict';\nmodule.exports = require('${relative}').load('${specifier}');\n`);
+    writeFileSync(`${path}.js`, asModule(`./${path.split('/').at(-1)}.cjs`, Object.keys(exported[specifier])));
   }
 }
 
 /** An entry as an ES module, whose names may be words of the language. */
-function moduleOf(entry, names) {
+function asModule(commonJs, names) {
   const taken = names.map((name, at) => `${name}: e${at}`).join(', ');
   const given = names.map((name, at) => `e${at} as ${name}`).join(', ');
-  return `import entry from './${entry}.cjs';\nconst { ${taken} } = entry;\nexport { ${given} };\n`;
+  return `import entry from '${commonJs}';\nconst { ${taken} } = entry;\nexport { ${given} };\n`;
+}
+
+/** Programs of worker threads: modules, that have all they need in themselves and load quickly. */
+const writeWorkers = () =>
+  build({
+    ...settings,
+    entryPoints: ['coordinator-thread', 'coordinator', 'build-task'].map(
+      (name) => `${packages}/compiler/dist/build/workers/${name}.js`,
+    ),
+    outdir: `${lib}/workers`,
+    format: 'esm',
+    plugins: [resolveOurs(() => true)],
+  });
+
+/** The command and the modules that it loads into programs, which have the instances that the programs have. */
+async function writeCommand(exported) {
+  await build({
+    ...settings,
+    entryPoints: Object.fromEntries(
+      Object.entries({ tsinductor: 'bin', 'resolve-hook': 'resolve-hook', 'memory-report': 'memory-report' }).map(
+        ([name, module]) => [name, `${packages}/cli/dist/${module}.js`],
+      ),
+    ),
+    outdir: `${lib}/cli`,
+    format: 'esm',
+    plugins: [
+      {
+        name: 'instances-of-programs',
+        setup(bundling) {
+          bundling.onResolve({ filter: ours }, ({ path }) => ({ path, namespace: 'loader' }));
+          bundling.onResolve({ filter: /loader\.cjs$/ }, ({ path }) => ({ path, external: true }));
+          bundling.onLoad({ filter: /.*/, namespace: 'loader' }, ({ path }) => ({
+            contents: `import loader from '../loader.cjs';\nconst entry = loader.load('${path}');\n${Object.keys(
+              exported[path],
+            )
+              .map((name) => `export const ${name} = entry.${name};`)
+              .join('\n')}`,
+          }));
+        },
+      },
+    ],
+  });
 }
 
 /** A digest of what tsc made of the compiler and of all packages below it: they decide what code a graph becomes. */
-function digestOfCompiler(described) {
+function digestOfCompiler() {
   const deciding = new Set(['compiler']);
-  for (const name of deciding)
-    for (const used of described.find((each) => each.name === name)?.dependencies ?? []) deciding.add(used);
+  for (const name of deciding) for (const used of workspacesUsedBy(name)) deciding.add(used);
   const digest = createHash('sha256');
   for (const name of [...deciding].sort()) {
     const files = readdirSync(`${packages}/${name}/dist`, { recursive: true })
-      .filter((file) => file.endsWith('.js') && !/\.test\.js$|bundle(-entries)?\.js$/.test(file))
+      .filter((file) => file.endsWith('.js') && !/\.test\.js$|bundle\.js$/.test(file))
       .sort();
     for (const file of files)
       digest.update(`${name}/${file}\n`).update(readFileSync(`${packages}/${name}/dist/${file}`));
@@ -171,17 +274,15 @@ function digestOfCompiler(described) {
   return digest.digest('hex');
 }
 
-const all = readdirSync(packages)
-  .filter((name) => existsSync(`${packages}/${name}/package.json`))
-  .map(readPackage);
-const buildFingerprint = digestOfCompiler(all);
-
-// A package comes after those that it imports: what they export is looked up in them.
-const left = all.filter(({ entries }) => Object.keys(entries).length > 0);
-while (left.length > 0) {
-  const waiting = new Set(left.map(({ name }) => name));
-  const ready = left.filter(({ dependencies }) => !dependencies.some((used) => waiting.has(used)));
-  if (ready.length === 0) throw new Error(`packages that import each other: ${[...waiting].join(', ')}`);
-  await Promise.all(ready.map(bundle));
-  left.splice(0, left.length, ...left.filter((described) => !ready.includes(described)));
+function workspacesUsedBy(name) {
+  const { dependencies = {} } = JSON.parse(readFileSync(`${packages}/${name}/package.json`, 'utf8'));
+  const used = Object.keys(dependencies).filter((dependency) => dependency.startsWith('@tsinductor/'));
+  return used.map((dependency) => dependency.slice('@tsinductor/'.length));
 }
+
+rmSync(lib, { recursive: true, force: true });
+const exported = await surveyExports();
+await Promise.all([writeTexts(exported, digestOfCompiler()), writeWorkers(), writeCommand(exported)]);
+await writeLoader();
+writeEntries(exported);
+cpSync(`${packages}/runtime/native`, `${lib}/native`, { recursive: true });

@@ -148,7 +148,7 @@ const lines = [
   '# Operators',
   '',
   'Generated from the operator tables by `npm run docs:ops`. Names are PyTorch’s in camelCase; the second column is the name under `torch.`.',
-  'They run eagerly on the interpreter, and compiled as generated C++; under each title stands what runs them there.',
+  'They run eagerly as generated JavaScript, and compiled as generated C++; under each title stands what runs them there.',
   ...sections.flatMap(section),
   ...definitions(),
   ...bounds(),

@@ -93,7 +93,7 @@ try {
   mkdirSync(join(stage, 'node_modules/@tsinductor'), { recursive: true });
   cpSync(process.execPath, join(stage, 'node'), { dereference: true });
   for (const { name, manifest } of manifests) {
-    for (const part of ['package.json', 'dist', 'native', 'data'])
+    for (const part of ['package.json', 'dist', 'lib', 'native', 'data'])
       if (existsSync(join(root, 'packages', name, part))) copy(join('packages', name, part));
     symlinkSync(
       join(manifest.name.startsWith('@') ? '../..' : '..', 'packages', name),
@@ -104,7 +104,7 @@ try {
   for (const part of ['package.json', 'tests/gpu', 'tests/conformance', 'benchmarks/dist', 'benchmarks/peers'])
     copyWithout(part);
   if (options.golden !== undefined) cpSync(resolve(options.golden), join(stage, 'golden'), { recursive: true });
-  writeScript('tsinductor', 'packages/cli/dist/bin.js');
+  writeScript('tsinductor', 'packages/tsinductor/lib/cli/tsinductor.js');
   writeScript('test-gpu', 'tests/gpu/run.mjs');
   writeScript('bench', 'benchmarks/dist/main.js');
   const archive = resolve(options.out);
@@ -129,19 +129,19 @@ function requireFit(archive) {
   process.exitCode = 1;
 }
 
-/** Unpacks into an empty directory and runs doctor there, without this machine's PATH and settings. */
+/** Unpacks into an empty directory and runs doctor and the benchmarks' help there, without this machine's PATH and settings. */
 function requireStart(archive) {
   const empty = join(temporary, 'elsewhere');
   mkdirSync(empty);
   execFileSync('tar', ['-C', empty, '-xf', archive]);
   const environment = { HOME: empty, PATH: join(empty, 'nothing') };
-  const { stdout, stderr, error } = spawnSync(join(empty, 'tsinductor/tsinductor'), ['doctor', '--json'], {
-    env: environment,
-    cwd: empty,
-    encoding: 'utf8',
-  });
-  const findings = error === undefined && stdout !== '' ? JSON.parse(stdout).findings : undefined;
-  if (findings?.some(({ subject }) => subject === 'CUDA toolkit')) return;
-  console.error(`what was packed does not start: ${error?.message ?? stderr}`);
+  const run = (script, ...args) =>
+    spawnSync(join(empty, 'tsinductor', script), args, { env: environment, cwd: empty, encoding: 'utf8' });
+  const doctor = run('tsinductor', 'doctor', '--json');
+  const findings = doctor.error === undefined && doctor.stdout !== '' ? JSON.parse(doctor.stdout).findings : undefined;
+  const bench = run('bench', '--help');
+  if (findings?.some(({ subject }) => subject === 'CUDA toolkit') && bench.status === 0) return;
+  for (const { error, stderr } of [doctor, bench])
+    console.error(`what was packed does not start: ${error?.message ?? stderr}`);
   process.exitCode = 1;
 }

@@ -1,5 +1,5 @@
 // Numbers and sizes: which of them are inputs, which are guarded, and by what.
-import { arange, cat, full, fullLike } from 'tsinductor';
+import { arange, cat, full, fullLike, ones } from 'tsinductor';
 import type { Tensor } from 'tsinductor';
 import { program } from './program.ts';
 import type { Programs } from './program.ts';
@@ -287,5 +287,24 @@ export const numbersPrograms: Programs = {
     calls: (f) => [2, 3, 4, 3].map((count) => f(rows(count))),
     graphs: 3,
     recompiles: 2,
+  }),
+  'assignments that are conditions, and that step': program({
+    make: () => (x: Tensor, n: number) => {
+      let [k, rest, half] = [n, n, n];
+      k &&= 5;
+      k ||= 2;
+      rest %= 3;
+      half >>= 1;
+      return x.mul(k).add(rest).add(half).add(n);
+    },
+    calls: (f) => [1, 2, 0, 4, 7].map((n) => f(ones([3]), n)),
+    graphs: 5,
+    recompiles: 4,
+  }),
+  'the bits of a number': program({
+    make: () => (x: Tensor, n: number) => x.mul(~n),
+    calls: (f) => [1, 2, 3, 1.5].map((n) => f(ones([3]), n)),
+    graphs: 4,
+    recompiles: 3,
   }),
 };

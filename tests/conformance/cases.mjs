@@ -77,5 +77,11 @@ export function traceCall({ call }, { args, kwargs }, { dynamic = false } = {}) 
   const results = flatten(session.run(() => call(replaceTensors(args, standIn), camelKeys(named))));
   const { graph: traced, placeholders } = session.finish(results);
   const graph = decompose(traced, session.sizes);
-  return { graph, inputs: placeholders.map(({ tensor }) => tensor), count: results.length };
+  return {
+    graph,
+    traced,
+    sizes: session.sizes,
+    inputs: placeholders.map(({ tensor }) => tensor),
+    count: results.length,
+  };
 }

@@ -1,7 +1,6 @@
 // What runs the graphs of cases. An executor takes a batch of jobs ({ graph, inputs }) and gives for each a function that
 // runs it, or the error that preparing it threw.
-import { LoopCompiler } from '@tsinductor/codegen-js';
-import { GraphProgram } from '@tsinductor/tensor/internal';
+import { GraphProgram, LoopTier } from '@tsinductor/tensor/internal';
 
 /** The loop interpreter: the definition of every operator. */
 function interpreter() {
@@ -14,10 +13,10 @@ function interpreter() {
 
 /** Generated JavaScript, as eager mode runs it, for loops of any size: its bits must be those of the interpreter. */
 function javascript() {
-  const { compile } = new LoopCompiler(new Map(), { leastPoints: 0 });
+  const tier = new LoopTier({ leastPoints: 0 });
   const run = (graph, inputs) => {
     const wanted = new GraphProgram(graph).run(inputs);
-    const found = new GraphProgram(graph, compile).run(inputs);
+    const found = new GraphProgram(graph, tier).run(inputs);
     wanted.forEach((tensor, position) => {
       const index = differentElement(tensor.toTypedArray(), found[position].toTypedArray());
       if (index !== undefined) throw new Error(`output ${position}[${index}] is not what the interpreter gives`);

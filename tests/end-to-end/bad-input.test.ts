@@ -43,7 +43,7 @@ describe('a compiler that', () => {
     ['crashes', 'kill -SEGV $$', 'COMPILER_CRASHED'],
     ['hangs', 'exec sleep 60', 'COMPILE_TIMEOUT'],
     ['prints garbage and makes nothing', 'head -c 100000 /dev/urandom >&2; exit 0', 'OUTPUT_MISSING'],
-    ['makes garbage', 'for out; do :; done; head -c 5000 /dev/urandom > "$out"; exit 0', 'LIBRARY_NOT_LOADED'],
+    ['makes garbage', 'for out; do :; done; head -c 5000 /dev/urandom > "$out"; exit 0', 'OUTPUT_DAMAGED'],
     ['refuses', 'echo "what is this?" >&2; exit 1', 'COMPILER_FAILED'],
   ])('%s', (_what, command, code) => {
     expect(withCompiler(command)).toBe(code);

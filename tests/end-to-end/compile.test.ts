@@ -277,6 +277,15 @@ describe('backends', () => {
     }
   });
 
+  test('warm-ups at once of one function for the same arguments are one entry', async () => {
+    const x = tensor([1, 2, 3]);
+    const compiled = compile((y: Tensor) => y.mul(3).add(20.5));
+    await Promise.all(Array.from({ length: 20 }, () => compiled.warmup(x)));
+    expect(compiled.cacheInfo().entries).toBe(1);
+    expect(compiled(x).toArray()).toEqual([23.5, 26.5, 29.5]);
+    expect(compiled.cacheInfo()).toMatchObject({ entries: 1, hits: 1 });
+  });
+
   test('warmup builds without blocking, and the call finds it built', async () => {
     const compiled = compile((x: Tensor) => x.exp().sum(1));
     const x = randn([8, 8]);
@@ -286,12 +295,12 @@ describe('backends', () => {
     expect(compiled.cacheInfo()).toMatchObject({ entries: 1, hits: 1 });
   });
 
-  test('without a compiler it runs on the interpreter and says so once', () => {
+  test('without a compiler it runs as generated JavaScript and says so once', () => {
     setConfig({ cacheDir: cacheDir(), cpp: { cxx: ['/nonexistent/compiler'], searchPath: '/nonexistent' } });
     const warnings = warningsOf(() => {
       for (const compiled of [compile((x: Tensor) => x.add(1)), compile((x: Tensor) => x.sub(-1))]) {
         expect(compiled(full([2], 1)).toArray()).toEqual([2, 2]);
-        expect(compiled.graphs()[0]?.runsOn).toContain('interpreter');
+        expect(compiled.graphs()[0]?.runsOn).toContain('generated JavaScript');
       }
     });
     expect(warnings).toEqual(['COMPILER_NOT_FOUND']);

@@ -203,3 +203,92 @@ test('broadcastShapes takes sizes alone as shapes of one dim', () => {
   );
   expect(() => broadcastShapes(-1)).toThrow(expect.objectContaining({ code: 'INVALID_SHAPE' }));
 });
+
+describe('pools that give indices', () => {
+  const pooled = (call: (x: Tensor) => unknown, x: Tensor): unknown =>
+    (compile(call, { backend: 'aot_eager' })(x) as Tensor[]).map((each) => each.flatten().toArray());
+  const square = tensor(
+    [
+      [
+        [
+          [1, NaN, 3],
+          [NaN, 2, 5],
+          [7, 8, 9],
+        ],
+      ],
+    ],
+    { dtype: 'f32' },
+  );
+  test('name the last NaN of a window, and else the first of equal maxima', () => {
+    const indices = { returnIndices: true } as const;
+    expect(pooled((x) => functional.maxPool1d(x, 3, 1, indices), f32(1, NaN, 3, NaN, 2, 5).reshape([1, 1, 6]))).toEqual(
+      [
+        [NaN, NaN, NaN, NaN],
+        [1, 3, 3, 3],
+      ],
+    );
+    expect(pooled((x) => functional.maxPool2d(x, 2, 1, indices), square)).toEqual([
+      [NaN, NaN, NaN, 9],
+      [3, 1, 3, 8],
+    ]);
+    expect(pooled((x) => functional.adaptiveMaxPool2d(x, 2, indices), square)).toEqual([
+      [NaN, NaN, NaN, 9],
+      [3, 1, 3, 8],
+    ]);
+    expect(pooled((x) => functional.maxPool2d(x, 2, 1, { ...indices, padding: 1 }), square)).toEqual([
+      [1, NaN, NaN, 3, NaN, NaN, NaN, 5, NaN, NaN, 9, 9, 7, 8, 9, 9],
+      [0, 1, 1, 2, 3, 3, 1, 5, 3, 3, 8, 8, 6, 7, 8, 8],
+    ]);
+  });
+  test('never name the padding, and find maxima below 0 beside it', () => {
+    const indices = { returnIndices: true, padding: 1 } as const;
+    const low = full([1, 1, 3], -Infinity);
+    expect(pooled((x) => functional.maxPool1d(x, 2, 1, indices), low)).toEqual([
+      [-Infinity, -Infinity, -Infinity, -Infinity],
+      [0, 0, 1, 2],
+    ]);
+    expect(pooled((x) => functional.maxPool1d(x, 2, 1, indices), tensor([[[-3, -2, -1]]]))).toEqual([
+      [-3, -2, -1, -1],
+      [0, 1, 2, 2],
+    ]);
+  });
+});
+
+test('where(condition) gives places, as nonzero in a tuple does', () => {
+  const places = (call: (x: Tensor) => unknown, x: Tensor): unknown =>
+    (compile(call, { backend: 'aot_eager' })(x) as Tensor[]).map((each) => each.toArray());
+  const condition = tensor([
+    [1, 0],
+    [0, 1],
+  ]);
+  for (const call of [(x: Tensor) => where(x), (x: Tensor) => x.nonzero({ asTuple: true })])
+    expect([condition, condition.gt(0), tensor(5), tensor(0)].map((x) => places(call, x))).toEqual([
+      [
+        [0, 1],
+        [0, 1],
+      ],
+      [
+        [0, 1],
+        [0, 1],
+      ],
+      [[0]],
+      [[]],
+    ]);
+});
+
+test('products of long vectors at f64 are as close as pairwise sums', () => {
+  const count = 100_000;
+  const numbers = Float64Array.from({ length: count }, (_, k) => Math.sin(k * k) + 1e-3);
+  const exact = numbers.reduce((sum, x) => sum + BigInt(Math.round(x * 2 ** 60)), 0n);
+  const x = tensor(numbers, { dtype: 'f64' });
+  const rest = (sum: Tensor): number =>
+    Math.abs(Number(exact - BigInt(Math.round(Number(sum.item()) * 2 ** 60)))) / 2 ** 60;
+  const [weights, bound] = [ones([count], { dtype: 'f64' }), 64 * count ** 0.5 * 2 ** -53];
+  for (const sum of [x.dot(weights), x.reshape([1, count]).matmul(weights), x.sum()])
+    expect(rest(sum)).toBeLessThan(bound);
+  expect(
+    full([300], Infinity, { dtype: 'f64' })
+      .dot(ones([300], { dtype: 'f64' }))
+      .item(),
+  ).toBe(Infinity);
+});

@@ -55,7 +55,7 @@ describe('without a GPU', () => {
   }, 240_000);
 
   test('doctor tells of driver, devices and toolkit', () => {
-    const { text } = run('packages/cli/dist/bin.js', ['doctor'], emulated);
+    const { text } = run('packages/tsinductor/lib/cli/tsinductor.js', ['doctor'], emulated);
     expect(text).toContain('CUDA driver: for CUDA 13.0, 2 devices');
     expect(text).toContain('cuda:1: stub, sm_90, 132 multiprocessors, 80.0 GiB');
     expect(text).toContain(`CUDA toolkit: ${emulated['CUDACXX'] ?? ''}: 13.0`);

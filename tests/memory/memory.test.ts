@@ -5,7 +5,7 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
 
-const built = existsSync(join(import.meta.dirname, '../../packages/tsinductor/dist/bundle.cjs'));
+const built = existsSync(join(import.meta.dirname, '../../packages/tsinductor/lib/index.cjs'));
 const describeBuilt = built && process.platform === 'linux' ? describe : describe.skip;
 if (!built) process.stderr.write('memory skipped: npm run build makes what these programs import\n');
 

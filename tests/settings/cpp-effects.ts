@@ -39,7 +39,7 @@ export const cppEffects = {
     expect(readFileSync(log, 'utf8')).toBe('used\n');
   },
   'cpp.searchPath': () => {
-    expect(runsOn({ searchPath: '/nowhere' })).toContain('interpreter: no C++ compiler');
+    expect(runsOn({ searchPath: '/nowhere' })).toContain('generated JavaScript: no C++ compiler');
     expect(runsOn({ searchPath: '/nowhere:/usr/bin:/bin' })).toContain('native code');
   },
   'cpp.minChunkSize': () => {

@@ -51,7 +51,12 @@ export const executionEffects = {
     const table = (x: Tensor, y: Tensor): Tensor => x.reshape([-1, 1]).add(y);
     const lines = [1, 2].map(() => zeros([65_536], { dtype: 'i8' })) as [Tensor, Tensor];
     const built = (scalarAsserts: boolean): (() => unknown) => {
-      const compiled = compiledWith(table, { assume32BitIndexing: true, dynamic: false, scalarAsserts });
+      const compiled = compiledWith(table, {
+        cacheDir: freshDirectory(),
+        assume32BitIndexing: true,
+        dynamic: false,
+        scalarAsserts,
+      });
       return () => compiled.explain(...lines);
     };
     expect(built(true)).toThrow(expect.objectContaining({ code: 'INDEX_BEYOND_32_BITS' }));
@@ -89,17 +94,29 @@ export const executionEffects = {
   suppressErrors: () => {
     const cpp = { cxx: [wrappedCompiler(forGraphs('echo "no such luck" >&2; exit 3'))] };
     const options = { cacheDir: freshDirectory(), cpp };
-    expect(() => reportOf(addOne, [one], options)).toThrow(expect.objectContaining({ code: 'COMPILER_FAILED' }));
-    const compiled = compiledWith(addOne, { ...options, suppressErrors: true });
-    expect(compiled(one).item()).toBe(2);
-    expect(compiled.graphs()[0]?.runsOn).toContain('no such luck');
+    const strict = { ...options, suppressErrors: false };
+    expect(() => reportOf(addOne, [one], strict)).toThrow(expect.objectContaining({ code: 'COMPILER_FAILED' }));
+    for (const suppressErrors of [true, null]) {
+      const compiled = compiledWith(addOne, { ...options, suppressErrors });
+      expect(compiled(one).item()).toBe(2);
+      expect(compiled.graphs()[0]?.runsOn).toContain('no such luck');
+    }
   },
   compileTimeout: () => {
     const cpp = { cxx: [wrappedCompiler(forGraphs('sleep 30'))] };
-    const options = { cacheDir: freshDirectory(), compileTimeout: 1, cpp };
+    const options = { cacheDir: freshDirectory(), compileTimeout: 1, suppressErrors: false, cpp };
     const started = performance.now();
     expect(() => reportOf(addOne, [one], options)).toThrow(expect.objectContaining({ code: 'COMPILE_TIMEOUT' }));
     expect(performance.now() - started).toBeLessThan(20_000);
+  },
+  background: async () => {
+    const options = { cacheDir: freshDirectory() };
+    const places = (background: boolean): string => reportOf(addOne, [one], { ...options, background }).runsOn;
+    expect(places(true)).toContain('while native code is built');
+    const compiled = compiledWith(addOne, { ...options, background: true });
+    await compiled.warmup(one);
+    expect(compiled.graphs()[0]?.runsOn).toContain('native code for');
+    expect(places(false)).toContain('native code for');
   },
   dynamic: () => {
     const entries = (dynamic: boolean | null): number => {

@@ -113,7 +113,9 @@ describe('the cache key', () => {
     const value = others[name] ?? otherValue(row, valueOf(base, name));
     // Symbolic sizes make another graph, which has another key by itself.
     const fixed = name === 'dynamic' ? {} : { dynamic: false };
-    const changed = keyWith({ ...fixed, [name]: value }) !== keyWith({ dynamic: false });
+    // First, so that code which would be built in the background is there.
+    const plain = keyWith({ dynamic: false });
+    const changed = keyWith({ ...fixed, [name]: value }) !== plain;
     expect(changed).toBe(row.affects === 'code');
   });
 

@@ -1,6 +1,4 @@
 // Draws time and text against nodes, a chart for each family, on logarithmic axes: what is linear rises by one decade in one.
-import { parse, View } from 'vega';
-import { compile as compileChart } from 'vega-lite';
 import type { TopLevelSpec } from 'vega-lite';
 import { totalMs } from './growth.ts';
 import type { CompileRow } from './measure-family.ts';
@@ -30,7 +28,7 @@ const pointsOf = (row: CompileRow): readonly Point[] =>
     value: Math.max(valueOf(row), 0.1),
   }));
 
-/** An SVG of all rows. */
+/** An SVG of all rows. The drawing library is loaded here: a machine where nothing is drawn need not have it. */
 export async function drawGrowth(rows: readonly CompileRow[]): Promise<string> {
   const families = [...new Set(rows.map(({ family }) => family))];
   const spec: TopLevelSpec = {
@@ -63,5 +61,6 @@ export async function drawGrowth(rows: readonly CompileRow[]): Promise<string> {
       ],
     },
   };
-  return new View(parse(compileChart(spec).spec), { renderer: 'none' }).toSVG();
+  const [{ parse, View }, { compile }] = await Promise.all([import('vega'), import('vega-lite')]);
+  return new View(parse(compile(spec).spec), { renderer: 'none' }).toSVG();
 }

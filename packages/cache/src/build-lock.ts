@@ -4,7 +4,6 @@
 // The lock only saves work; which result counts is decided by an atomic rename. So nothing here is fatal: where a lock
 // cannot be had, or was waited for too long, or was lost, the build goes on without one, and an event says so. A holder
 // that died is noticed when its lock has not been renewed for the stale time.
-import { createRequire } from 'node:module';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type * as properLockfile from 'proper-lockfile';
 import { errorCode } from './events.ts';
@@ -112,27 +111,61 @@ async function tryLock<T>(options: LockOptions<T>): Promise<Attempt> {
   }
 }
 
+/**
+ * The same while the caller waits: the directory that the library makes, and that it takes for stale after the same time. The library
+ * itself would take over the signals of this thread, which then ends at the next turn of the event loop: a loop that never comes to one
+ * could not be interrupted any more.
+ */
 function tryLockNow<T>(options: LockOptions<T>): AttemptNow {
-  const { lockSync } = createRequire(import.meta.url)('proper-lockfile') as typeof properLockfile;
+  const { fs, staleMilliseconds } = options;
+  const lock = `${options.path}.lock`;
   try {
-    const release = lockSync(options.path, lockSettings(options));
-    const quietly = (): void => {
-      try {
-        release();
-      } catch {
-        // As above.
-      }
-    };
-    return { kind: 'taken', release: quietly };
+    if (!makesLock(fs, lock) && !(breaksStale(fs, lock, staleMilliseconds) && makesLock(fs, lock)))
+      return { kind: 'held' };
   } catch (error) {
-    return failedAttempt(options, error) ?? { kind: 'taken', release: () => undefined };
+    tellOf(options, error);
+    return { kind: 'taken', release: () => undefined };
+  }
+  const release = (): void => {
+    try {
+      fs.rmdirSync(lock);
+    } catch {
+      // Another process has taken it over, or it stays and becomes stale.
+    }
+  };
+  return { kind: 'taken', release };
+}
+
+function makesLock(fs: FileSystem, lock: string): boolean {
+  try {
+    fs.mkdirSync(lock, { mode: 0o700 });
+    return true;
+  } catch (error) {
+    if (errorCode(error) === 'EEXIST') return false;
+    throw error;
   }
 }
 
-/** Somebody has the lock; undefined, with a report, where locking itself does not work. */
-function failedAttempt<T>({ key, report }: LockOptions<T>, error: unknown): { readonly kind: 'held' } | undefined {
-  if (errorCode(error) === 'ELOCKED') return { kind: 'held' };
+/** Removes a lock that is stale, or has just been given up. */
+function breaksStale(fs: FileSystem, lock: string, staleMilliseconds: number): boolean {
+  try {
+    if (Date.now() - fs.lstatSync(lock).mtimeMs < staleMilliseconds) return false;
+    fs.rmdirSync(lock);
+    return true;
+  } catch (error) {
+    if (errorCode(error) === 'ENOENT') return true;
+    throw error;
+  }
+}
+
+const tellOf = <T>({ key, report }: LockOptions<T>, error: unknown): void => {
   report(unlocked(key, String(error)));
+};
+
+/** Somebody has the lock; undefined, with a report, where locking itself does not work. */
+function failedAttempt<T>(options: LockOptions<T>, error: unknown): { readonly kind: 'held' } | undefined {
+  if (errorCode(error) === 'ELOCKED') return { kind: 'held' };
+  tellOf(options, error);
   return undefined;
 }
 

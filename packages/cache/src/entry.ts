@@ -7,7 +7,7 @@ import { decodeDocument, encodeDocument } from './document.ts';
 import { draftIncomplete } from './errors.ts';
 import { errorCode } from './events.ts';
 import type { FileSystem } from './file-system.ts';
-import { identityOf, readOwnFile, removeQuietly, syncPath } from './file-system.ts';
+import { identityOf, readOwnFile, removeQuietly, syncPath, twice } from './file-system.ts';
 import { cacheFormat, checkFileName, isFileName, manifestName } from './key.ts';
 
 export interface FileRecord {
@@ -63,10 +63,26 @@ interface EntryPlace {
 }
 
 /** Errors that speak of the entry; all others speak of the system. */
-const damageCodes: ReadonlySet<string> = new Set(['ENOENT', 'ELOOP', 'EISDIR', 'ENOTDIR', 'ENXIO']);
+const damageCodes: ReadonlySet<string> = new Set([
+  'ENOENT',
+  'ELOOP',
+  'EISDIR',
+  'ENOTDIR',
+  'ENXIO',
+  'CACHE_FILE_REFUSED',
+]);
 
-/** Reads and verifies an entry. Never throws. */
+/** A manifest is some hundred bytes; what a build leaves is some megabytes. */
+const mostManifestBytes = 1 << 24;
+const mostDraftBytes = 1 << 30;
+
+/** Reads and verifies an entry; once more if it was not found whole, for the system may have failed. Never throws. */
 export function readEntry(fs: FileSystem, place: EntryPlace): EntryReading {
+  const reading = readOnce(fs, place);
+  return reading.kind === 'found' ? reading : readOnce(fs, place);
+}
+
+function readOnce(fs: FileSystem, place: EntryPlace): EntryReading {
   try {
     if (!fs.lstatSync(place.directory).isDirectory()) return { kind: 'damaged', reason: 'it is not a directory' };
   } catch (error) {
@@ -83,7 +99,7 @@ export function readEntry(fs: FileSystem, place: EntryPlace): EntryReading {
 function verify(fs: FileSystem, place: EntryPlace): EntryReading {
   const damaged = (reason: string): EntryReading => ({ kind: 'damaged', reason });
   const manifestPath = join(place.directory, manifestName);
-  const read = readOwnFile(fs, manifestPath);
+  const read = readOwnFile(fs, manifestPath, mostManifestBytes);
   const manifest = decodeDocument(read.bytes);
   if (!isManifest(manifest)) return damaged('its manifest is not what was written');
   if (manifest.format !== cacheFormat) return damaged(`it has format ${String(manifest.format)}`);
@@ -93,7 +109,7 @@ function verify(fs: FileSystem, place: EntryPlace): EntryReading {
   let total = read.bytes.length;
   for (const { name, bytes, sha256 } of manifest.files) {
     const path = join(place.directory, name);
-    const file = readOwnFile(fs, path);
+    const file = readOwnFile(fs, path, bytes);
     if (file.bytes.length !== bytes)
       return damaged(`${name} has ${String(file.bytes.length)} bytes, not ${String(bytes)}`);
     if (digest(file.bytes) !== sha256) return damaged(`${name} is not what was written`);
@@ -126,24 +142,30 @@ export function sealEntry(
     checkFileName(name);
     const path = join(place.directory, name);
     const bytes = readDraft(fs, path, name);
-    syncPath(fs, path);
+    twice(() => {
+      syncPath(fs, path);
+    });
     return { name, bytes: bytes.length, sha256: digest(bytes) };
   });
   const { inputs, versions, data } = draft.info;
   const { namespace, key } = place;
   const manifest: Manifest = { format: cacheFormat, namespace, key, files, inputs, versions, data };
-  for (const name of fs.readdirSync(place.directory)) {
+  for (const name of twice(() => fs.readdirSync(place.directory))) {
     if (!draft.files.includes(name)) removeQuietly(fs, join(place.directory, name));
   }
   const path = join(place.directory, manifestName);
-  fs.writeFileSync(path, encodeDocument(manifest), { mode: 0o600, flag: 'wx' });
-  syncPath(fs, path);
-  syncPath(fs, place.directory);
+  // What stands there after a failure is half a manifest.
+  twice(() => {
+    removeQuietly(fs, path);
+    fs.writeFileSync(path, encodeDocument(manifest), { mode: 0o600, flag: 'wx' });
+    syncPath(fs, path);
+    syncPath(fs, place.directory);
+  });
 }
 
 function readDraft(fs: FileSystem, path: string, name: string): Buffer {
   try {
-    return readOwnFile(fs, path).bytes;
+    return twice(() => readOwnFile(fs, path, mostDraftBytes).bytes);
   } catch (cause) {
     if (damageCodes.has(errorCode(cause))) throw draftIncomplete(name, cause);
     throw cause;

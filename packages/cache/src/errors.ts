@@ -23,6 +23,9 @@ export const writeFailed = (what: string, cause: unknown): ToolchainError =>
     cause,
   });
 
+export const refusedFile = (path: string, reason: string): ToolchainError =>
+  new ToolchainError('CACHE_FILE_REFUSED', `${path} is not read: ${reason}`, { hint: 'remove it: it is made anew' });
+
 export const badBundle = (what: string): UserError =>
   new UserError('CACHE_BUNDLE', `cannot use saved artifacts: ${what}`, {
     hint: 'save them again with saveCacheArtifacts(), with the version that loads them',

@@ -1,6 +1,8 @@
 // The file operations of this package, as one value: so that a test can make each of them fail in turn. The members are
 // those of node:fs.
 import * as nodeFs from 'node:fs';
+import { isTsInductorError } from '@tsinductor/base';
+import { refusedFile } from './errors.ts';
 
 export type FileSystem = Pick<
   typeof nodeFs,
@@ -52,14 +54,31 @@ export function syncPath(fs: FileSystem, path: string): void {
   }
 }
 
-/** Reads a regular file of the caller's own; never through a symbolic link. */
-export function readOwnFile(fs: FileSystem, path: string): { bytes: Buffer; identity: string } {
-  const descriptor = fs.openSync(path, nodeFs.constants.O_RDONLY | nodeFs.constants.O_NOFOLLOW);
+/**
+ * Reads a regular file of at most so many bytes; never through a symbolic link. It never waits: what might have no end, or is larger,
+ * is refused unread, with the code of an operation that a file of this kind does not have.
+ */
+export function readOwnFile(fs: FileSystem, path: string, mostBytes: number): { bytes: Buffer; identity: string } {
+  const { O_RDONLY, O_NOFOLLOW, O_NONBLOCK } = nodeFs.constants;
+  const descriptor = fs.openSync(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
   try {
     const status = fs.fstatSync(descriptor, { bigint: true });
+    if (!status.isFile()) throw refusedFile(path, 'it is no regular file');
+    if (status.size > mostBytes)
+      throw refusedFile(path, `it has ${String(status.size)} bytes, and may have ${String(mostBytes)}`);
     return { bytes: fs.readFileSync(descriptor), identity: identityOf(status) };
   } finally {
     fs.closeSync(descriptor);
+  }
+}
+
+/** Does something with files; where that fails, once more: much of what fails is gone a moment later. */
+export function twice<T>(action: () => T): T {
+  try {
+    return action();
+  } catch (error) {
+    if (isTsInductorError(error)) throw error;
+    return action();
   }
 }
 

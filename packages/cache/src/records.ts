@@ -4,11 +4,12 @@
 // Each record is a file of its own that appears by one rename, so processes that measure at the same time merge by merely
 // writing, without a lock; of two measurements of one configuration the later stays. A damaged record is removed.
 import { join } from 'node:path';
+import { isTsInductorError, processTag } from '@tsinductor/base';
 import { decodeDocument, encodeDocument } from './document.ts';
 import { writeFailed } from './errors.ts';
 import { errorCode } from './events.ts';
 import type { Report } from './events.ts';
-import { nodeFileSystem, readOwnFile, removeQuietly, syncPath } from './file-system.ts';
+import { nodeFileSystem, readOwnFile, removeQuietly, syncPath, twice } from './file-system.ts';
 import type { FileSystem } from './file-system.ts';
 import { cacheFormat, checkKey, checkNamespace, isKey } from './key.ts';
 import { openRoot } from './root.ts';
@@ -37,6 +38,7 @@ export interface RecordStore {
 }
 
 const suffix = '.json';
+const mostRecordBytes = 1 << 20;
 const stagePrefix = '.stage-';
 
 /** Opens the records. Reports a fallback; throws only where no directory at all can be had. */
@@ -77,18 +79,26 @@ class DiskRecords implements RecordStore {
   write(problem: string, configuration: string, record: unknown): void {
     checkKey(problem);
     checkKey(configuration);
+    try {
+      twice(() => {
+        this.#write(problem, configuration, record);
+      });
+    } catch (cause) {
+      throw writeFailed(`${problem}/${configuration}`, cause);
+    }
+  }
+
+  #write(problem: string, configuration: string, record: unknown): void {
     const directory = join(this.#home, problem);
     let stage: string | undefined;
     try {
       this.#fs.mkdirSync(directory, { recursive: true, mode: 0o700 });
-      stage = this.#fs.mkdtempSync(join(this.#home, stagePrefix));
+      stage = this.#fs.mkdtempSync(join(this.#home, stagePrefix + processTag()));
       const staged = join(stage, 'record');
       const document = encodeDocument({ format: cacheFormat, problem, configuration, record });
       this.#fs.writeFileSync(staged, document, { mode: 0o600, flag: 'wx' });
       syncPath(this.#fs, staged);
       this.#fs.renameSync(staged, join(directory, configuration + suffix));
-    } catch (cause) {
-      throw writeFailed(`${problem}/${configuration}`, cause);
     } finally {
       if (stage !== undefined) removeQuietly(this.#fs, stage);
     }
@@ -120,10 +130,11 @@ class DiskRecords implements RecordStore {
   #readOne(problem: string, configuration: string): unknown {
     const path = join(this.#home, problem, configuration + suffix);
     try {
-      const value = decodeDocument(readOwnFile(this.#fs, path).bytes);
+      const value = decodeDocument(twice(() => readOwnFile(this.#fs, path, mostRecordBytes).bytes));
       if (isRecordOf(value, problem, configuration)) return value.record;
     } catch (error) {
       if (errorCode(error) === 'ENOENT') return undefined;
+      if (isTsInductorError(error)) removeQuietly(this.#fs, path); // what is no record is in the way of the next one
       const message = `record ${path} not read: ${String(error)}`;
       this.#report({ kind: 'unreadable', key: problem, message });
       return undefined;

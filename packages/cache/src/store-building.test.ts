@@ -1,6 +1,6 @@
 // Building into a store: locks, other processes, file systems that fail at every step.
 import { describe, expect, test } from '@jest/globals';
-import { execFile } from 'node:child_process';
+import { execFile, spawnSync } from 'node:child_process';
 import {
   existsSync,
   mkdirSync,
@@ -14,9 +14,10 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { processTag } from '@tsinductor/base';
 import { nodeFileSystem } from './file-system.ts';
 import type { FileSystem } from './file-system.ts';
-import type { EntryDraft } from './store.ts';
+import type { EntryDraft, StoreOptions } from './store.ts';
 import { top, place, open, key, other, info, files, expectIntact, building } from './test-support/store-place.ts';
 
 describe('building', () => {
@@ -140,6 +141,17 @@ describe('building', () => {
     expect(readdirSync(join(place.root, 'fx', '.damaged'))).toEqual([]);
   });
 
+  test('what dead processes of this machine left is removed at once, beside the store too', async () => {
+    const store = open();
+    const { pid } = spawnSync(process.execPath, ['--version']);
+    const tag = processTag().replace(`-${String(process.pid)}-`, `-${String(pid)}-`);
+    const left = [`fx/.stage-${tag}a`, `.bridge-${tag}b`, `.record-${tag}c`].map((name) => join(place.root, name));
+    const living = join(place.root, `.bridge-${processTag()}d`);
+    for (const path of [...left, living]) mkdirSync(path);
+    await store.withBuildLock(key, building());
+    expect([...left, living].map((path) => existsSync(path))).toEqual([false, false, false, true]);
+  });
+
   test('what killed processes left is removed after an hour', async () => {
     const store = open();
     const [old, young] = ['.stage-old', '.stage-young'].map((name) => join(place.root, 'fx', name));
@@ -162,8 +174,14 @@ describe('the fallback', () => {
   });
 });
 
+interface Fault {
+  readonly at: number;
+  /** Whether all calls after that fail as well. */
+  readonly lasts?: boolean;
+}
+
 /** A file system whose call number `at` fails; asynchronous members fail through their callback. */
-function faulty(at: number, code: string): { fs: FileSystem; calls: () => number } {
+function faulty({ at, lasts = false }: Fault, code: string): { fs: FileSystem; calls: () => number } {
   let calls = 0;
   const asynchronous = new Set(['mkdir', 'realpath', 'rmdir', 'stat', 'utimes']);
   const fs = new Proxy(nodeFileSystem(), {
@@ -173,7 +191,9 @@ function faulty(at: number, code: string): { fs: FileSystem; calls: () => number
       return (...args: unknown[]): unknown => {
         calls += 1;
         const error =
-          calls === at ? Object.assign(new Error(`${code}: injected in ${String(name)}`), { code }) : undefined;
+          calls === at || (lasts && calls > at)
+            ? Object.assign(new Error(`${code}: injected in ${String(name)}`), { code })
+            : undefined;
         if (error === undefined) return Reflect.apply(member, target, args) as unknown;
         if (name === 'closeSync') Reflect.apply(member, target, args);
         if (!asynchronous.has(String(name))) throw error;
@@ -190,46 +210,52 @@ function faulty(at: number, code: string): { fs: FileSystem; calls: () => number
 
 const typedCodes = ['CACHE_WRITE_FAILED', 'CACHE_NO_PLACE', 'CACHE_DRAFT'];
 
-describe.each(['ENOSPC', 'EIO', 'EMFILE', 'EACCES', 'EROFS', 'ESTALE', 'ENOENT'])(
-  'each file operation failing with %s',
-  (code) => {
-    test('gives the right result or a coded error, and never a partial entry', async () => {
-      const healthy = faulty(0, code);
-      await useStore({ root: mkdtempSync(join(top, 'fault-')), fs: healthy.fs });
-      const operations = healthy.calls();
-      let failures = 0;
-      let untried = 1;
-      // Most of it is waiting for locks, so several are under way.
-      const lane = async (): Promise<void> => {
-        while (untried <= operations) {
-          const root = mkdtempSync(join(top, 'fault-'));
-          const { fs } = faulty(untried++, code);
-          await useStore({ root, fs }).catch((error: unknown) => {
-            failures += 1;
-            expect(typedCodes).toContain((error as { code?: unknown }).code);
-          });
-          await expectBelievable(root);
-          rmSync(root, { recursive: true, force: true });
-        }
-      };
-      await Promise.all(Array.from({ length: 8 }, lane));
-      expect(place.events.filter(({ kind }) => kind === 'damaged' && code !== 'ENOENT')).toEqual([]);
-      expect(operations).toBeGreaterThan(20);
-      expect(failures).toBeGreaterThan(5);
-    });
-  },
-);
+/** Uses a store whose file operations fail, each in its turn; gives how many operations there are, and the errors. */
+async function sweep(code: string, lasts: boolean): Promise<{ operations: number; failures: unknown[] }> {
+  const healthy = faulty({ at: 0 }, code);
+  await useStore({ root: mkdtempSync(join(top, 'fault-')), fs: healthy.fs }, lasts);
+  const operations = healthy.calls();
+  const failures: unknown[] = [];
+  let untried = 1;
+  // Most of it is waiting for locks, so several are under way.
+  const lane = async (): Promise<void> => {
+    while (untried <= operations) {
+      const root = mkdtempSync(join(top, 'fault-'));
+      const { fs } = faulty({ at: untried++, lasts }, code);
+      await useStore({ root, fs }, lasts).catch((error: unknown) => failures.push(error));
+      await expectBelievable(root);
+      rmSync(root, { recursive: true, force: true });
+    }
+  };
+  await Promise.all(Array.from({ length: lasts ? 24 : 8 }, lane));
+  return { operations, failures };
+}
 
-async function useStore(options: { readonly root: string; readonly fs: FileSystem }): Promise<void> {
+// What is done about a failure does not depend on its code, but for ENOENT.
+test.each(['EIO', 'EACCES', 'ENOENT'])('any one file operation that fails with %s does no harm', async (code) => {
+  const { operations, failures } = await sweep(code, false);
+  expect(failures).toEqual([]);
+  expect(place.events.filter(({ kind }) => kind === 'damaged')).toEqual([]);
+  expect(operations).toBeGreaterThan(20);
+});
+
+test('when all fail from one on, the error is coded, and no entry partial', async () => {
+  const { failures } = await sweep('EIO', true);
+  expect(failures.length).toBeGreaterThan(5);
+  for (const { code: coded } of failures as { code?: unknown }[]) expect(typedCodes).toContain(coded);
+});
+
+async function useStore(options: Pick<StoreOptions, 'root' | 'fs'>, mayMiss: boolean): Promise<void> {
   const store = open(options);
   expectIntact(await store.withBuildLock(key, building()));
-  expectIntact(store.get(key) ?? store.get(key));
+  const found = store.get(key);
+  if (!mayMiss || found !== undefined) expectIntact(found);
   expectIntact(store.put(other, files, info));
 }
 
 /** What lies there is whole, and building goes on. */
 async function expectBelievable(root: string): Promise<void> {
-  const healthy = open({ root });
+  const healthy = open({ root, staleMilliseconds: 2000 });
   for (const each of [key, other]) {
     const found = healthy.get(each);
     if (found !== undefined) expectIntact(found);

@@ -1,7 +1,10 @@
 // What a store keeps, finds and refuses; what it does with damage.
 import { describe, expect, test } from '@jest/globals';
+import { execFileSync } from 'node:child_process';
 import {
   appendFileSync,
+  chmodSync,
+  constants,
   cpSync,
   existsSync,
   mkdirSync,
@@ -14,6 +17,8 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
+import { nodeFileSystem } from './file-system.ts';
+import type { FileSystem } from './file-system.ts';
 import { cacheKey } from './key.ts';
 import type { EntryDraft } from './store.ts';
 import {
@@ -219,6 +224,44 @@ describe('damage', () => {
     expectDetected(() => swap(join(place.root, 'other', key), entry()));
   });
 
+  test('a FIFO, or a file of 3 GB without content, is not read', () => {
+    expectDetected(() => {
+      rmSync(entry('kernel.so'));
+      execFileSync('mkfifo', [entry('kernel.so')]);
+    });
+    expectDetected(() => {
+      rmSync(entry('manifest.json'));
+      execFileSync('mkfifo', [entry('manifest.json')]);
+    });
+    for (const name of ['manifest.json', 'kernel.so']) expectDetected(() => truncateSync(entry(name), 3 * 2 ** 30));
+  });
+
+  test('what turned out not to work is put away, and reported', () => {
+    const store = open();
+    store.put(key, files, info);
+    store.discard(key, 'it is not loaded');
+    expect(place.events).toEqual([{ kind: 'damaged', key, message: expect.stringContaining('it is not loaded') }]);
+    expect(store.get(key)).toBeUndefined();
+    expectIntact(store.put(key, files, info));
+  });
+
+  test('an entry that cannot be read is replaced by the next one', () => {
+    open().put(key, files, info);
+    const failing: FileSystem = {
+      ...nodeFileSystem(),
+      openSync: (path, flags) => {
+        const isEntry = String(path).startsWith(entry());
+        if (isEntry && readFileSync(entry('kernel.cc'), 'utf8') === 'unreadable')
+          throw Object.assign(new Error('EIO'), { code: 'EIO' });
+        return nodeFileSystem().openSync(path, flags);
+      },
+    };
+    writeFileSync(entry('kernel.cc'), 'unreadable');
+    const store = open({ fs: failing });
+    expect(store.get(key)).toBeUndefined();
+    expectIntact(store.put(key, files, info));
+  });
+
   test('an entry that is a file', () => {
     expectDetected(() => {
       rmSync(entry(), { recursive: true });
@@ -246,5 +289,54 @@ describe('damage', () => {
     expect(readdirSync(join(place.root, 'fx', '.damaged'))).toHaveLength(8);
     expect(open().prune(0)).toBe(8);
     expect(readdirSync(join(place.root, 'fx', '.damaged'))).toEqual([]);
+  });
+});
+
+describe('a root that cannot be written', () => {
+  /** A file system that does not write below the root. */
+  const readOnly = (): FileSystem => {
+    const real = nodeFileSystem();
+    const refuse = (path: unknown): void => {
+      if (String(path).startsWith(place.root)) throw Object.assign(new Error('EROFS'), { code: 'EROFS' });
+    };
+    return {
+      ...real,
+      accessSync: (path, mode) => {
+        if (((mode ?? 0) & constants.W_OK) !== 0) refuse(path);
+        real.accessSync(path, mode);
+      },
+      renameSync: (from, to) => {
+        refuse(from);
+        real.renameSync(from, to);
+      },
+    };
+  };
+
+  test('is read; what is missing, or damaged there, goes to a temporary one', () => {
+    open().put(key, files, info);
+    open().put(other, files, info);
+    truncateSync(join(place.root, 'fx', other, 'kernel.so'), 7);
+    const store = open({ fs: readOnly() });
+    expect(store.readable).toBe(place.root);
+    expect(place.events).toEqual([
+      expect.objectContaining({ kind: 'fallback', message: expect.stringMatching(/only read/) }),
+    ]);
+    expectIntact(store.get(key));
+    expect(store.get(key)?.directory).toBe(join(place.root, 'fx', key));
+    expect(store.get(other)).toBeUndefined();
+    expectIntact(store.put(other, files, info));
+    expectIntact(store.get(other));
+    expect(store.root).not.toBe(place.root);
+    store[Symbol.dispose]();
+    expect(existsSync(store.root)).toBe(false);
+  });
+
+  test('is not read where others can write to it', () => {
+    open().put(key, files, info);
+    chmodSync(join(place.root, 'fx'), 0o722);
+    const store = open({ fs: readOnly() });
+    expect(store.readable).toBeUndefined();
+    expect(store.get(key)).toBeUndefined();
+    store[Symbol.dispose]();
   });
 });

@@ -3,9 +3,12 @@
 // An entry appears by one rename of a finished directory and never changes afterwards. A reader verifies every byte
 // before it is given a path; what does not match is a miss, and is moved away. `get` is synchronous and never throws,
 // because the first call of a compiled function waits for it; a second `get` only checks that the files are the same.
+//
+// Every operation of files that fails is tried once more. A root that cannot be written is read, and what is missing there is
+// built in a temporary one.
 import { join } from 'node:path';
 import { LRUCache } from 'lru-cache';
-import { isTsInductorError } from '@tsinductor/base';
+import { isTsInductorError, processTag } from '@tsinductor/base';
 import { withLock, withLockNow } from './build-lock.ts';
 import type { LockOptions } from './build-lock.ts';
 import { isUnchanged, readEntry, sealEntry } from './entry.ts';
@@ -13,8 +16,9 @@ import type { Artifact, EntryInfo, EntryReading, VerifiedArtifact } from './entr
 import { writeFailed } from './errors.ts';
 import { errorCode } from './events.ts';
 import type { Report } from './events.ts';
-import { nodeFileSystem, removeQuietly, syncPath } from './file-system.ts';
+import { nodeFileSystem, removeQuietly, syncPath, twice } from './file-system.ts';
 import type { FileSystem } from './file-system.ts';
+import { damagedName, locksName, namesIn, removeLeftovers, stagePrefix, trimDamaged } from './leftovers.ts';
 import { checkFileName, checkKey, checkNamespace, isKey } from './key.ts';
 import { openRoot } from './root.ts';
 import type { OpenedRoot } from './root.ts';
@@ -62,6 +66,8 @@ interface StoreStats {
 export interface ArtifactStore {
   /** The root in use: the configured one, or the fallback. Other threads open this one. */
   readonly root: string;
+  /** The configured root, where it is only read. */
+  readonly readable: string | undefined;
   /** The verified entry, or undefined. Never throws for what is on disk. */
   get(key: string): Artifact | undefined;
   /** Stores files under a key; if there is an intact entry, that one stays and is returned. */
@@ -70,6 +76,8 @@ export interface ArtifactStore {
   withBuildLock(key: string, build: (directory: string) => Promise<EntryDraft>): Promise<Artifact>;
   /** The same while the caller waits. */
   buildNow(key: string, build: (directory: string) => EntryDraft): Artifact;
+  /** Puts an entry away that turned out not to work, which is reported: the next `get` misses. */
+  discard(key: string, reason: string): void;
   list(): readonly EntrySummary[];
   /** Removes one entry, where there is one. */
   remove(key: string): void;
@@ -82,9 +90,6 @@ export interface ArtifactStore {
   [Symbol.dispose](): void;
 }
 
-const locksName = '.locks';
-const damagedName = '.damaged';
-const stagePrefix = '.stage-';
 const keptDamaged = 8;
 const hour = 3_600_000;
 
@@ -99,6 +104,7 @@ export function openStore(options: StoreOptions): ArtifactStore {
 
 class DiskStore implements ArtifactStore {
   readonly root: string;
+  readonly readable: string | undefined;
   readonly #options: StoreOptions;
   readonly #temporary: boolean;
   readonly #fs: FileSystem;
@@ -111,6 +117,7 @@ class DiskStore implements ArtifactStore {
 
   constructor(options: StoreOptions, opened: OpenedRoot, fs: FileSystem) {
     this.root = opened.root;
+    this.readable = opened.readable;
     this.#temporary = opened.temporary;
     this.#options = options;
     this.#fs = fs;
@@ -130,7 +137,7 @@ class DiskStore implements ArtifactStore {
       this.#stats.memoryHits += 1;
       return remembered.artifact;
     }
-    const artifact = this.#accept(key, readEntry(this.#fs, this.#place(key)));
+    const artifact = this.#accept(key, readEntry(this.#fs, this.#place(key))) ?? this.#readOnly(key);
     if (artifact === undefined) this.#stats.misses += 1;
     else this.#stats.hits += 1;
     return artifact;
@@ -142,7 +149,9 @@ class DiskStore implements ArtifactStore {
     names.forEach(checkFileName);
     return this.#staged(key, (stage) => {
       for (const [name, content] of Object.entries(files)) {
-        this.#fs.writeFileSync(join(stage, name), content, { mode: 0o600, flag: 'wx' });
+        twice(() => {
+          this.#fs.writeFileSync(join(stage, name), content, { mode: 0o600 });
+        });
       }
       return this.#seal(key, stage, { files: names, info });
     });
@@ -169,9 +178,14 @@ class DiskStore implements ArtifactStore {
     );
   }
 
+  discard(key: string, reason: string): void {
+    checkKey(key);
+    this.#accept(key, { kind: 'damaged', reason });
+  }
+
   list(): readonly EntrySummary[] {
     const summaries: EntrySummary[] = [];
-    for (const key of this.#names(this.#home).filter(isKey).sort()) {
+    for (const key of this.#names().sort()) {
       const directory = join(this.#home, key);
       try {
         const files = this.#fs.readdirSync(directory).map((name) => this.#fs.lstatSync(join(directory, name)));
@@ -187,35 +201,18 @@ class DiskStore implements ArtifactStore {
   remove(key: string): void {
     checkKey(key);
     this.#memory.delete(key);
-    if (this.#moveAside(key)) this.#trimDamaged(0);
+    if (this.#moveAside(key)) trimDamaged(this.#fs, this.#home, 0);
   }
 
   clear(): number {
     this.#memory.clear();
-    const keys = this.#names(this.#home).filter(isKey);
-    const removed = keys.filter((key) => this.#moveAside(key));
-    this.#trimDamaged(0);
+    const removed = this.#names().filter((key) => this.#moveAside(key));
+    trimDamaged(this.#fs, this.#home, 0);
     return removed.length;
   }
 
   prune(olderThanMilliseconds: number = hour): number {
-    const before = Date.now() - olderThanMilliseconds;
-    const stages = this.#names(this.#home).filter((name) => name.startsWith(stagePrefix));
-    const candidates = [
-      ...stages.map((name) => join(this.#home, name)),
-      ...[locksName, damagedName].flatMap((parent) =>
-        this.#names(join(this.#home, parent)).map((name) => join(this.#home, parent, name)),
-      ),
-    ];
-    const old = candidates.filter((path) => {
-      try {
-        return this.#fs.lstatSync(path).mtimeMs <= before;
-      } catch {
-        return false;
-      }
-    });
-    for (const path of old) removeQuietly(this.#fs, path);
-    return old.length;
+    return removeLeftovers(this.#fs, this.#home, olderThanMilliseconds);
   }
 
   stats(): StoreStats {
@@ -231,12 +228,18 @@ class DiskStore implements ArtifactStore {
     return { directory: join(this.#home, key), namespace: this.#options.namespace, key };
   }
 
-  #names(directory: string): string[] {
-    try {
-      return this.#fs.readdirSync(directory);
-    } catch {
-      return [];
-    }
+  #names(): string[] {
+    return namesIn(this.#fs, this.#home).filter(isKey);
+  }
+
+  /** The entry in the root that cannot be written: whatever is wrong with it, it stays there. */
+  #readOnly(key: string): Artifact | undefined {
+    if (this.readable === undefined) return undefined;
+    const { namespace } = this.#options;
+    const reading = readEntry(this.#fs, { directory: join(this.readable, namespace, key), namespace, key });
+    if (reading.kind === 'absent') return undefined;
+    if (reading.kind !== 'found') return this.#accept(key, { kind: 'unreadable', reason: reading.reason });
+    return this.#accept(key, reading);
   }
 
   /** Remembers what was found; reports what was not as it should be, and moves damage out of the way. */
@@ -254,7 +257,7 @@ class DiskStore implements ArtifactStore {
       case 'damaged':
         this.#stats.damaged += 1;
         this.#moveAside(key);
-        this.#trimDamaged(keptDamaged);
+        trimDamaged(this.#fs, this.#home, keptDamaged);
         this.#options.report({ kind: 'damaged', key, message: `cache entry ${key} is damaged: ${reading.reason}` });
         return undefined;
     }
@@ -270,22 +273,6 @@ class DiskStore implements ArtifactStore {
     } catch {
       return false; // moved by someone else, or it stays, and is a miss each time
     }
-  }
-
-  /** Keeps some damaged entries for whoever wants to look into it. */
-  #trimDamaged(kept: number): void {
-    const parent = join(this.#home, damagedName);
-    const age = (name: string): number => {
-      try {
-        return this.#fs.lstatSync(join(parent, name)).ctimeMs;
-      } catch {
-        return 0;
-      }
-    };
-    const names = this.#names(parent);
-    if (names.length <= kept) return;
-    const oldest = names.map((name) => ({ name, age: age(name) })).sort((a, b) => a.age - b.age);
-    for (const { name } of oldest.slice(0, names.length - kept)) removeQuietly(this.#fs, join(parent, name));
   }
 
   async #buildLocked(key: string, build: (directory: string) => Promise<EntryDraft>): Promise<Artifact> {
@@ -329,7 +316,7 @@ class DiskStore implements ArtifactStore {
   }
 
   #makeStage(key: string): string {
-    return this.#typed(key, () => this.#fs.mkdtempSync(join(this.#home, stagePrefix)));
+    return this.#typed(key, () => twice(() => this.#fs.mkdtempSync(join(this.#home, stagePrefix + processTag()))));
   }
 
   /** Failures of the system become ours; ours stay as they are. */
@@ -350,13 +337,18 @@ class DiskStore implements ArtifactStore {
         this.#fs.renameSync(stage, place.directory);
         break;
       } catch (error) {
-        const taken = ['ENOTEMPTY', 'EEXIST', 'ENOTDIR'].includes(errorCode(error));
-        if (!taken || attempt === 2) throw error;
+        if (attempt === 3) throw error;
+        if (!['ENOTEMPTY', 'EEXIST', 'ENOTDIR'].includes(errorCode(error))) continue;
         const other = this.#accept(key, readEntry(this.#fs, place)); // moves a damaged one away
         if (other !== undefined) return other;
+        this.#moveAside(key); // and so one that cannot be read
       }
     }
-    syncPath(this.#fs, this.#home);
+    try {
+      syncPath(this.#fs, this.#home);
+    } catch {
+      // It lasts for as long as the system runs.
+    }
     const published = this.#accept(key, readEntry(this.#fs, place));
     if (published === undefined) throw writeFailed(key, 'the entry could not be read back');
     return published;

@@ -17,7 +17,7 @@ afterAll(() => {
 });
 
 // The command as it is built: it loads a module with Node's own loader, which jest replaces.
-const bin = join(import.meta.dirname, '..', 'dist', 'bin.js');
+const bin = join(import.meta.dirname, '../../tsinductor/lib/cli/tsinductor.js');
 
 interface Ran {
   readonly status: number;
@@ -198,7 +198,7 @@ describe('run', () => {
 
 const describeBuilt = existsSync(bin) ? describe : describe.skip;
 if (!existsSync(bin))
-  process.stderr.write('built program skipped: packages/cli/dist is not there, npm run build makes it\n');
+  process.stderr.write('built program skipped: packages/tsinductor/lib is not there, npm run build makes it\n');
 
 describeBuilt('explain', () => {
   test('shows the graphs of compiled functions and of workloads, with their sources when asked', () => {

@@ -8,6 +8,11 @@ export const badArguments = (message: string): UserError =>
 export const fileMissing = (file: string): UserError =>
   new UserError('CLI_FILE', `there is no file ${file}`, { hint: 'give the path of a TypeScript or JavaScript module' });
 
+export const typeScriptNotLoaded = (file: string): UserError =>
+  new UserError('CLI_TYPESCRIPT', `nothing here loads the TypeScript of ${file}`, {
+    hint: 'run `npm install --save-dev tsx` in its project, or use Node 22.18 or later',
+  });
+
 export const nothingCompiled = (file: string): UserError =>
   new UserError('CLI_NOTHING_COMPILED', `${file} exports no compiled function and no workloads`, {
     hint: 'export what compile() returned after calling it, or `workloads: { name, inputs: () => Tensor[], fn }[]`',

@@ -1,7 +1,8 @@
-// Loads a user's module: TypeScript through tsx, from wherever it lies.
+// Loads a user's module, TypeScript too, from wherever it lies.
 import { register } from 'node:module';
 import { extname } from 'node:path';
 import { pathToFileURL } from 'node:url';
+import { typeScriptLoader } from './typescript-loader.ts';
 
 /** A module beside this file, as source or built. */
 function beside(name: string): string {
@@ -13,11 +14,10 @@ export const resolveHook: string = beside('resolve-hook');
 /** What a program loads that is to say what memory it took. */
 export const memoryReport: string = beside('memory-report');
 
-const typeScript: RegExp = /^\.[cm]?tsx?$/;
-
 /** Imports the module at an absolute path; gives its exports. */
 export async function importModule(path: string): Promise<Readonly<Record<string, unknown>>> {
-  if (typeScript.test(extname(path))) (await import('tsx/esm/api')).register();
+  const loader = typeScriptLoader(path, './esm/api');
+  if (loader !== undefined) ((await import(loader)) as { register(): unknown }).register();
   register(resolveHook);
   const module: unknown = await import(pathToFileURL(path).href);
   return module as Readonly<Record<string, unknown>>;

@@ -26,7 +26,7 @@ function findStats(program: string): WithStats {
   try {
     return createRequire(program)('tsinductor') as WithStats;
   } catch {
-    return createRequire(import.meta.url)('@tsinductor/tensor') as WithStats;
+    return createRequire(import.meta.url)('tsinductor') as WithStats;
   }
 }
 

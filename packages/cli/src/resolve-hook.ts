@@ -15,8 +15,10 @@ type NextResolve = (specifier: string, context: ResolveContext) => Promise<Resol
 export async function resolve(specifier: string, context: ResolveContext, next: NextResolve): Promise<Resolution> {
   if (/^(@tsinductor\/|tsinductor(\/|$))/.test(specifier)) return resolveOurs(specifier, context, next);
   const resolution = await next(specifier, context);
-  const isScript = resolution.format?.startsWith('commonjs') === true && /\.tsx?($|\?)/.test(resolution.url);
-  return isScript ? { ...resolution, format: 'module' } : resolution;
+  const { format, url } = resolution;
+  // Node's own format of TypeScript is `commonjs-typescript`, and that of modules `module-typescript`.
+  const isScript = format?.startsWith('commonjs') === true && /\.tsx?($|\?)/.test(url);
+  return isScript ? { ...resolution, format: format.replace('commonjs', 'module') } : resolution;
 }
 
 async function resolveOurs(specifier: string, context: ResolveContext, next: NextResolve): Promise<Resolution> {

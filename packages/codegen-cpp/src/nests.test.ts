@@ -1,5 +1,6 @@
 // Nests of every kind: what the loop interpreter computes, the kernels compute, in the Kernel IR's interpreter (without a
 // compiler; small sizes) and in compiled code (sizes at which tiles, blocks and chunks come in).
+import { createHash } from 'node:crypto';
 import { describe, expect, test } from '@jest/globals';
 import { at } from '@tsinductor/base';
 import { add, evaluateIndex, int } from '@tsinductor/ir';
@@ -128,10 +129,12 @@ interface Expectation {
 const expectations = new Map<Case, Expectation>();
 
 function expectationOf(one: Case): Expectation {
+  const known = expectations.get(one);
+  if (known !== undefined) return known;
   const inputs = inputsOf(one);
-  const known = expectations.get(one) ?? { inputs, wanted: expected(one, inputs) };
-  expectations.set(one, known);
-  return known;
+  const made = { inputs, wanted: expected(one, inputs) };
+  expectations.set(one, made);
+  return made;
 }
 
 /** What compiled code computes otherwise than the interpreter, for cases that are compiled together. */
@@ -184,7 +187,7 @@ const longScans: readonly Case[] = [
 /** Whole numbers, whose sums do not round. */
 function whole(length: number): Float32Array {
   const values = new Float32Array(length);
-  for (let index = 0; index < length; index++) values[index] = (index * 7919) % 65521;
+  for (let index = 0; index < length; index++) values[index] = Math.imul(index, 40_503) >>> 16;
   return values;
 }
 
@@ -250,14 +253,14 @@ ring('compiled kernels', () => {
       expect(differencesOf([cases.added(1000, 300, 40), cases.added(801, 301, 33)], { isa, threads: 2 })).toEqual([]);
       const one = cases.added(1000, 300, 40);
       const { units, entry, workspaceBytes } = generateCpp(one.schedule, { isa, threads: 2 });
-      const compiled = compileNative(units);
-      const results = [1, ...Array.from({ length: 40 }, () => 2)].map((threads) => {
-        const filled = { inputs: inputsOf(one), sizes: one.sizes };
+      const compiled = compileNative(units, ['-O1']);
+      const filled = { inputs: inputsOf(one), sizes: one.sizes };
+      const results = [1, ...Array.from({ length: 24 }, () => 2)].map((threads) => {
         const buffers = entryBuffers(one.schedule, filled, evaluateIndex(workspaceBytes, {}));
         expect(compiled.call(entry, { buffers, sizes: [], threads, repeats: 0 }).status).toBe(0);
-        const result = Buffer.from(at(buffers, one.schedule.program.inputs.length).buffer);
-        expect(result.some((byte) => byte !== 0)).toBe(true);
-        return result.toString('base64');
+        const result = at(buffers, one.schedule.program.inputs.length);
+        expect(Buffer.alloc(result.byteLength).equals(result)).toBe(false);
+        return createHash('sha256').update(result).digest('hex');
       });
       compiled.dispose();
       expect(new Set(results).size).toBe(1);

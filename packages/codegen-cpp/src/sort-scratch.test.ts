@@ -11,7 +11,7 @@ import { sortSizes } from './sort-sizes.ts';
 
 if (!hasCompiler()) process.stderr.write('scratch of sorts skipped: no g++\n');
 
-const { leastCounted, leastCut, mostShortOfFew, fewOf, leastWide } = sortSizes;
+const { leastCounted, leastCut, leastSampled, mostShortOfFew, fewOf, leastWide } = sortSizes;
 const lengths = [
   1,
   25,
@@ -19,6 +19,7 @@ const lengths = [
   leastCounted,
   mostShortOfFew,
   mostShortOfFew + 1,
+  leastSampled,
   leastCut - 1,
   leastCut,
   leastCut + 7,

@@ -18,4 +18,7 @@ export const sortSizes = {
   mostShortOfFew: 256,
   /** Candidates of a chunk are twice the elements that are wanted, and so many more. */
   moreCandidates: 128,
+  /** Rows of so many elements are sampled, so often, to tell about where the wanted ones lie. */
+  leastSampled: 4096,
+  samples: 512,
 } as const;

@@ -17,10 +17,11 @@ export interface IndexScope {
 
 /** The value of an index expression. */
 export function placedIndex(index: Index, scope: IndexScope): Placed {
-  const { linear, rest } = scope.place(index);
+  const { linear, rest, offset = 0 } = scope.place(index);
   const isNothing = linear.base === 0 && linear.strides.every((stride) => stride === 0);
   const parts = rest.map((part) => partText(part, scope));
-  if (!isNothing || parts.length === 0) parts.unshift(scope.nest.pointer(linear));
+  if (!isNothing || parts.length + offset === 0) parts.unshift(scope.nest.pointer(linear));
+  if (offset !== 0) parts.push({ text: literal(offset), level: 0 });
   return joined(parts, (texts) => texts.join(' + '));
 }
 

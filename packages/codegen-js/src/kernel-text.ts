@@ -19,6 +19,8 @@ interface BufferUse {
 /** What a generated function is called with besides the buffers. */
 export interface Handed {
   readonly buffers: readonly BufferUse[];
+  /** Sizes, steps and places: in 32 bits, so that V8 computes with integers. */
+  readonly integers: Int32Array;
   readonly numbers: readonly number[];
   readonly functions: readonly unknown[];
 }
@@ -29,6 +31,7 @@ export type Helpers = (name: string, make: () => unknown) => unknown;
 export class KernelText {
   readonly #helpers: Helpers;
   readonly #buffers = new Map<string, BufferUse>();
+  readonly #integers: number[] = [];
   readonly #numbers: number[] = [];
   readonly #functions = new Map<string, unknown>();
   #names = 0;
@@ -51,11 +54,16 @@ export class KernelText {
     return name;
   }
 
-  /** A number that may be another one at the next call; 0, 1 and -1 are part of the form. */
+  /** A float that may be another one at the next call. */
   number(value: number): string {
+    return `n${String(positionIn(this.#numbers, value))}`;
+  }
+
+  /** A size, step or place that may be another one at the next call; 0, 1 and -1 are part of the form. */
+  integer(value: number): string {
     if (value === 0 || value === 1 || value === -1) return literal(value);
-    const known = this.#numbers.indexOf(value);
-    return `n${String(known === -1 ? this.#numbers.push(value) - 1 : known)}`;
+    // Beyond 32 bits it is one of the floats.
+    return (value | 0) === value ? `c${String(positionIn(this.#integers, value))}` : this.number(value);
   }
 
   /** A helper function. */
@@ -72,25 +80,32 @@ export class KernelText {
   /** The whole text, and what goes with it. */
   finish(body: readonly string[]): { readonly text: string; readonly handed: Handed } {
     const list = (names: readonly string[], from: string): string[] =>
-      names.length === 0 ? [] : [`const [${names.join(', ')}] = ${from};`];
+      names.map((name, position) => `const ${name} = ${from}[${String(position)}];`);
+    const numbered = (prefix: string, { length }: readonly number[]): string[] =>
+      Array.from({ length }, (_, position) => `${prefix}${String(position)}`);
     const text = [
       "'use strict';",
-      'const { buffers, numbers, functions, fail } = given;',
+      'const { buffers, integers, numbers, functions, fail } = given;',
       ...list([...this.#buffers.keys()], 'buffers'),
-      ...list(
-        this.#numbers.map((_, position) => `n${String(position)}`),
-        'numbers',
-      ),
+      ...list(numbered('c', this.#integers), 'integers'),
+      ...list(numbered('n', this.#numbers), 'numbers'),
       ...list([...this.#functions.keys()], 'functions'),
       ...body,
     ].join('\n');
     const handed = {
       buffers: [...this.#buffers.values()],
+      integers: Int32Array.from(this.#integers),
       numbers: this.#numbers,
       functions: [...this.#functions.values()],
     };
     return { text, handed };
   }
+}
+
+/** Where a number stands in a list, at whose end it is put if it is new. */
+function positionIn(list: number[], value: number): number {
+  const known = list.indexOf(value);
+  return known === -1 ? list.push(value) - 1 : known;
 }
 
 /** A number as JavaScript text. */

@@ -16,10 +16,12 @@ export interface Linear {
   readonly strides: readonly number[];
 }
 
-/** A place is its linear part plus all of the rest. */
+/** A place is its linear part plus all of the rest, and the offset. */
 export interface Place {
   readonly linear: Linear;
   readonly rest: readonly Index[];
+  /** How far it is from the linear part, where that is one for several places. */
+  readonly offset?: number;
 }
 
 export function placeOf(index: Index, axes: readonly Extent[]): Place {

@@ -14,6 +14,7 @@ import {
   reductionProgram,
   scatterProgram,
 } from './test-support/compare.ts';
+import { contractionProgram } from './test-support/contraction-program.ts';
 
 const bytesOf = ({ buffer, byteOffset, byteLength }: ArrayBufferView): Uint8Array =>
   new Uint8Array(buffer, byteOffset, byteLength);
@@ -85,6 +86,29 @@ describe('nests of every shape', () => {
     const { schedule, sizes, ...rest } = make();
     const inputs = inputsOf({ schedule, sizes, ...rest });
     expect(difference(schedule.program, { buffers: inputs, sizes })).toBeUndefined();
+  });
+});
+
+describe('contractions', () => {
+  const products: readonly [string, Parameters<typeof contractionProgram>[1]][] = [
+    ['wide', { batch: 1, m: 21, n: 33, k: 41 }],
+    ['wide, beyond a block', { batch: 1, m: 5, n: 300, k: 259 }],
+    ['batched, the right one shared', { batch: 3, m: 9, n: 7, k: 10, isShared: true }],
+    ['transposed', { batch: 2, m: 9, n: 7, k: 10, transposed: [true, true] }],
+    ['computed where they are read', { batch: 2, m: 9, n: 7, k: 10, isComputed: true }],
+    ['matrix times vectors', { batch: 2, m: 40, n: 2, k: 35 }],
+    ['transposed matrix times a vector', { batch: 2, m: 40, n: 1, k: 35, transposed: [true, false] }],
+    ['vectors times matrix', { batch: 2, m: 3, n: 40, k: 35 }],
+    ['a vector times transposed matrix', { batch: 2, m: 1, n: 40, k: 35, transposed: [false, true] }],
+    ['a single product each', { batch: 2, m: 6, n: 7, k: 1 }],
+  ];
+  test.each(products)('%s', (_, product) => {
+    const wrong = (['f32', 'f64', 'f16', 'bf16', 'i32', 'i16', 'u8'] as const).flatMap((dtype) => {
+      const { program, inputs } = contractionProgram(dtype, product);
+      const found = difference(program, { buffers: inputs, sizes: new Map() });
+      return found === undefined ? [] : [`${dtype}: ${found}`];
+    });
+    expect(wrong).toEqual([]);
   });
 });
 

@@ -1,25 +1,36 @@
 // Loop nodes as generated JavaScript: what eager mode runs. In: a node of a loop program and what the interpreter has for it. Out:
 // what executes it on the present buffers, with the bits that the interpreter gives. The interpreter runs what has too few points to
-// pay for a compilation, contractions and sorts, which it runs by loops of their own already, and everything where Node was told
-// to make no code from strings.
+// pay for a compilation, products of 64-bit integers, sorts, which it runs by loops over typed arrays already, and everything where
+// Node was told to make no code from strings.
 //
 // Functions are kept by their text: nodes of one form share one, whatever their sizes are.
 import { types } from 'node:util';
+import { runInThisContext } from 'node:vm';
 import { at } from '@tsinductor/base';
 import { checkFailed, interpretNode, laneCount } from '@tsinductor/ir';
 import type { ElementArray, Execution, LoopNode, RunNode } from '@tsinductor/ir';
+import { contractForm, printContract } from './contract-text.ts';
 import type { Handed, Helpers } from './kernel-text.ts';
 import { formOf } from './loop-form.ts';
 import { printMap, printScatter } from './map-text.ts';
 import type { Printed } from './map-text.ts';
 import { printReduce } from './reduce-text.ts';
+import { isShort, printShortReduce } from './short-reduce.ts';
 import { printScan } from './scan-text.ts';
+
+/**
+ * What makes functions of texts, which are printed from loop IR alone: names are made by the printer, numbers are literals. It is that of
+ * Node's own realm. A test runner's sandbox has one as well, but there every `Math` is looked up by a call into the sandbox, which
+ * makes loops a hundred times as long.
+ */
+const NodesFunction = runInThisContext('Function') as FunctionConstructor;
 
 /** A generated function. */
 export type Generated = (given: Given) => void;
 
 interface Given {
   readonly buffers: readonly ElementArray[];
+  readonly integers: Int32Array;
   readonly numbers: readonly number[];
   readonly functions: readonly unknown[];
   /** Throws for a check that failed. */
@@ -87,14 +98,18 @@ export class LoopCompiler {
         const [outputs, positions] = [form.axes.slice(0, node.axes.length), form.axes.slice(node.axes.length)].map(
           countAll,
         ) as [number, number];
-        return printReduce(form, { lanes: laneCount(positions, outputs), positions }, printing);
+        const lanes = { lanes: laneCount(positions, outputs), positions };
+        return isShort(form, positions) ? printShortReduce(form, lanes, printing) : printReduce(form, lanes, printing);
       }
       case 'scan': {
         const form = formOf(node, node.over, sizes);
         if (!this.#isWorth(form.axes)) return undefined;
         return printScan(form, countAll(form.axes.slice(node.axes.length)), printing);
       }
-      case 'contract':
+      case 'contract': {
+        const form = contractForm(node, sizes);
+        return this.#isWorth(form.axes) ? printContract(form, printing) : undefined;
+      }
       case 'sort':
         return undefined;
     }
@@ -115,9 +130,7 @@ export class LoopCompiler {
     const known = this.#functions.get(text);
     if (known !== undefined) return known;
     try {
-      // The text is printed from loop IR alone: names are made by the printer, numbers are literals.
-      // eslint-disable-next-line @typescript-eslint/no-implied-eval -- making a function of a text is what this module is for
-      const made = new Function('given', text) as Generated;
+      const made = new NodesFunction('given', text) as Generated;
       this.#functions.set(text, made);
       return made;
     } catch (error) {
@@ -147,7 +160,7 @@ function startOf(node: LoopNode, { frame }: Execution): () => void {
 
 function running(
   run: Generated,
-  { buffers, numbers, functions }: Handed,
+  { buffers, ...handed }: Handed,
   { node, execution }: { readonly node: LoopNode; readonly execution: Execution },
 ): RunNode {
   const { frame } = execution;
@@ -162,6 +175,6 @@ function running(
   };
   return () => {
     start();
-    run({ buffers: buffers.map(viewed), numbers, functions, fail });
+    run({ buffers: buffers.map(viewed), ...handed, fail });
   };
 }

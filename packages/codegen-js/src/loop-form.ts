@@ -1,7 +1,7 @@
 // A node made ready to be written as loops: primitives only, sizes as numbers, and of every index what a step along each axis
 // adds to it.
 import { at } from '@tsinductor/base';
-import { bodiesOf, constantToValue, evaluateIndex, expandNode, int } from '@tsinductor/ir';
+import { bodiesOf, constantToValue, evaluateIndex, expandNode, int, substitute } from '@tsinductor/ir';
 import type { Axis, Body, Index, LoopNode, Scalar } from '@tsinductor/ir';
 import type { KernelText } from './kernel-text.ts';
 import { joinAxes, placeOf } from './linear.ts';
@@ -35,6 +35,23 @@ export function formOf<Node extends LoopNode>(node: Node, over: readonly Axis[],
     return found;
   };
   return { node: expanded, axes, place, isGiven: (value) => given.has(value) };
+}
+
+/** The form at one point of its last axes, of which places are offsets from the first one. */
+export function pointOf<Node extends LoopNode>(
+  form: LoopForm<Node>,
+  point: ReadonlyMap<string, number>,
+): LoopForm<Node> {
+  const fixed = new Map([...point].map(([name, value]) => [name, int(value)]));
+  const first = new Map([...point.keys()].map((name) => [name, int(0)]));
+  const place = (index: Index): Place => {
+    const { linear } = placeOf(substitute(index, first), form.axes);
+    const own = placeOf(substitute(index, fixed), form.axes);
+    // A quotient may be linear at one point and not at another.
+    const isParallel = linear.strides.every((stride, axis) => stride === own.linear.strides[axis]);
+    return isParallel ? { linear, rest: own.rest, offset: own.linear.base - linear.base } : own;
+  };
+  return { ...form, place };
 }
 
 /** Constants of floats, but for those that shape what an op does. */
@@ -79,7 +96,7 @@ export function loopOver(kernel: KernelText, axes: readonly Extent[], loop: Loop
   const last = at(loop, loop.length - 1);
   return {
     variable: kernel.name('i'),
-    count: kernel.number(countOf(axes, loop)),
+    count: kernel.integer(countOf(axes, loop)),
     stepOf: ({ strides }: Linear) => at(strides, last),
   };
 }

@@ -118,7 +118,7 @@ export class Nest {
     const key = `${String(linear.base)}: ${steps.join()}`;
     const known = this.#known.get(key);
     if (known !== undefined) return known;
-    let placed: Placed = { text: this.#kernel.number(linear.base), level: 0 };
+    let placed: Placed = { text: this.#kernel.integer(linear.base), level: 0 };
     steps.forEach((step, position) => {
       if (step === 0) return;
       const { variable } = at(this.#loops, position);
@@ -131,7 +131,7 @@ export class Nest {
 
   #step({ text: start }: Placed, position: number, step: number): Placed {
     const name = this.#kernel.name('p');
-    at(this.#content.pointers, position).push({ name, start, step: this.#kernel.number(step) });
+    at(this.#content.pointers, position).push({ name, start, step: this.#kernel.integer(step) });
     return { text: name, level: position + 1 };
   }
 
@@ -142,7 +142,7 @@ export class Nest {
     if (loop === undefined) return [...before, ...after];
     const inner = this.printFrom(level + 1);
     const header = { variable: loop.variable, count: loop.count, pointers: at(this.#content.pointers, level) };
-    const around = loop.around ?? plainLoop;
+    const around = loop.around ?? (level + 1 === this.#loops.length ? innermostLoop : plainLoop);
     return [...before, ...around(header, inner), ...after];
   }
 }
@@ -157,6 +157,37 @@ function plainLoop({ variable, count, pointers }: Header, inner: readonly string
     ...indented(inner),
     '}',
   ];
+}
+
+/** Up to this many statements a loop's body is written out several times. */
+const mostRepeated = 12;
+
+/**
+ * Note [several points at a turn]: V8 unrolls no loops over arrays, and what a turn costs beside its statements is as much as a
+ * sum of two elements. So turns of an innermost loop take several points, and a loop behind it those that are left.
+ */
+const repeated = 4;
+
+/** A loop of which the variables are declared, in turns of several points. */
+export function severalAtATurn(header: Header, steps: string, inner: readonly string[]): readonly string[] {
+  const { variable, count } = header;
+  const rest = [`for (; ${variable} < ${count}; ${steps}) {`, ...indented(inner), '}'];
+  if (inner.length > mostRepeated) return rest;
+  const point = ['{', ...indented(inner), '}', `${steps};`];
+  return [
+    `for (const last = ${count} - ${String(repeated - 1)}; ${variable} < last; ) {`,
+    ...Array.from({ length: repeated }, () => indented(point)).flat(),
+    '}',
+    ...rest,
+  ];
+}
+
+/** A loop without loops in it. */
+function innermostLoop(header: Header, inner: readonly string[]): readonly string[] {
+  if (inner.length > mostRepeated) return plainLoop(header, inner);
+  const { variable, pointers } = header;
+  const starts = pointers.map(({ name, start }) => `, ${name} = ${start}`).join('');
+  return [`let ${variable} = 0${starts};`, ...severalAtATurn(header, stepsOf(variable, pointers), inner)];
 }
 
 /** What each turn of a loop ends with. */

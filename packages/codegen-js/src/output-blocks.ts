@@ -104,10 +104,10 @@ function inBlocks(
   const total = countOf(axes, inner);
   const block: Loop = {
     variable: kernel.name('b'),
-    count: kernel.number(Math.ceil(total / width)),
+    count: kernel.integer(Math.ceil(total / width)),
     stepOf: (linear) => along.stepOf(linear) * width,
   };
-  const size = kernel.number(width);
+  const size = kernel.integer(width);
   const member = (variable: string): Loop => ({ ...along, variable, count: 'width' });
   const [within, end] = [member(along.variable), member(kernel.name('i'))];
   const level = outside.length + 1;
@@ -123,7 +123,7 @@ function inBlocks(
     over: over.length,
     isBlocked: true,
     width,
-    widthText: `Math.min(${size}, ${kernel.number(total)} - ${block.variable} * ${size})`,
+    widthText: `Math.min(${size}, ${kernel.integer(total)} - ${block.variable} * ${size})`,
     innerVariable: within.variable,
     coordinates: coordinatesOf(axes, [...others, placed(within.variable, loops.length)]),
     ends: [end],

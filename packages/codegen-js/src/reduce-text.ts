@@ -8,7 +8,7 @@ import { writeBody } from './body-writer.ts';
 import { KernelText } from './kernel-text.ts';
 import type { LoopForm } from './loop-form.ts';
 import type { Printed, Printing } from './map-text.ts';
-import { indented, Nest, stepsOf } from './nest.ts';
+import { indented, Nest, severalAtATurn, stepsOf } from './nest.ts';
 import type { Header } from './nest.ts';
 import { loopsAround } from './output-blocks.ts';
 import type { LoopsAround } from './output-blocks.ts';
@@ -68,7 +68,7 @@ interface Writer {
 /** What each output, or block of outputs, begins with: `held` places of the arrays, for all lanes of all its outputs. */
 function writeStart({ kernel, nest, states, around, lanes }: Writer): void {
   const { kept } = around;
-  const perOutput = kernel.number(lanes);
+  const perOutput = kernel.integer(lanes);
   if (around.isBlocked) nest.line(kept, `const width = ${around.widthText};`);
   nest.line(kept, `const held = ${around.isBlocked ? `${perOutput} * width` : perOutput};`);
   nest.line(kept, 'let lane = 0;');
@@ -131,9 +131,9 @@ const laneRuns =
     return [
       `for (let ${variable} = 0${starts}; ${variable} < ${count}; ) {`,
       `  const end = Math.min(${count}, ${variable} + held - lane);`,
-      `  for (; ${variable} < end; ${stepsOf(variable, pointers)}, lane += 1) {`,
-      ...indented(indented(inner)),
-      '  }',
+      ...indented(
+        severalAtATurn({ variable, count: 'end', pointers }, `${stepsOf(variable, pointers)}, lane += 1`, inner),
+      ),
       ...indented([whenFull('held', turnEnd)]),
       '}',
     ];

@@ -88,7 +88,7 @@ export class StateArrays {
     const half = this.#kernel.name('half');
     const { names } = this;
     const inner = this.merge({ into: names, left: names, right: names, shift: half, count: half });
-    return [`for (let ${half} = ${count} / 2; ${half} >= ${width}; ${half} /= 2) {`, ...indented(inner), '}'];
+    return [`for (let ${half} = ${count} >> 1; ${half} >= ${width}; ${half} >>= 1) {`, ...indented(inner), '}'];
   }
 
   /**

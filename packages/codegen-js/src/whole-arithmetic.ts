@@ -128,5 +128,27 @@ function selected(args: readonly Value[], level: number): Value {
 function compared(args: readonly Value[], operator: string): string {
   const [left, right] = [at(args, 0), at(args, 1)];
   if (left.kind === 'whole' && right.kind === 'whole') return `${left.text} ${operator} ${right.text}`;
+  const words = [halvesOf(left), halvesOf(right)] as const;
+  if (words[0] !== undefined && words[1] !== undefined) return comparedWords(words[0], words[1], operator);
   return `${bigintText(left)} ${operator} ${bigintText(right)}`;
+}
+
+/** An i64 as two signed words, where it is at hand as such. */
+interface Halves {
+  readonly lower: string;
+  readonly upper: string;
+}
+
+function halvesOf(value: Value): Halves | undefined {
+  if (value.kind === 'words') return value;
+  if (value.kind !== 'whole' || !isWord(value)) return undefined;
+  return { lower: value.text, upper: value.low >= 0 ? '0' : `(${value.text} >> 31)` };
+}
+
+/** The upper words decide, and where they are equal the lower ones, which have no sign. No bigint is made. */
+function comparedWords(x: Halves, y: Halves, operator: string): string {
+  if (operator === '===') return `${x.lower} === ${y.lower} && ${x.upper} === ${y.upper}`;
+  if (operator === '!==') return `${x.lower} !== ${y.lower} || ${x.upper} !== ${y.upper}`;
+  const strict = operator.slice(0, 1);
+  return `${x.upper} ${strict} ${y.upper} || ${x.upper} === ${y.upper} && (${x.lower} >>> 0) ${operator} (${y.lower} >>> 0)`;
 }

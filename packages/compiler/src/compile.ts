@@ -12,12 +12,15 @@ import type { Explanation, GraphReport } from './report.ts';
 export interface CompiledMembers<F extends AnyFunction> {
   /**
    * What was compiled, how it was fused, what the guards are and why calls were compiled again. With arguments, the
-   * function is first compiled for them (and not run).
+   * function is first compiled for them (and not run), and what is built in the background is waited for.
    */
   explain(...args: Parameters<F> | []): Explanation;
-  /** Compiles for these arguments without blocking and without running. */
+  /**
+   * Compiles for these arguments without blocking and without running; resolves when native code answers them, also where it is
+   * built in the background.
+   */
   warmup(...args: Parameters<F>): Promise<void>;
-  /** How often it was called, and how often an earlier compilation fitted. */
+  /** How often it was called, how often an earlier compilation fitted, and what is built in the background. */
   cacheInfo(): CacheInfo;
   /** Forgets all specialisations. */
   reset(): void;
@@ -107,7 +110,7 @@ const deferredKinds: Readonly<Record<string, string>> = {
 function compileFunction<F extends AnyFunction>(fn: F, options: CompileOptions): CompiledFunction<F> {
   checkOptions(options, reportOnce);
   checkSynchronous(fn);
-  useNativeMemory();
+  useNativeMemory(options.background === true ? 'whenKnown' : 'all');
   const code = new CompiledCode(fn, options, { session: defaultSession, stance: currentStance });
   const call = function (this: unknown, ...args: unknown[]): unknown {
     return code.call(this, args);

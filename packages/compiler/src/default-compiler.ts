@@ -2,11 +2,10 @@
 import { resolveConfig } from '@tsinductor/config';
 import type { ConfigPatch, ConfigWarning } from '@tsinductor/config';
 import { createStoragePool, createWatcher } from '@tsinductor/runtime';
-import type { StoragePool, Watcher } from '@tsinductor/runtime';
+import type { Bridge, StoragePool, Watcher } from '@tsinductor/runtime';
 import { isRecording, setDeviceProvider, setStorageProvider } from '@tsinductor/tensor/internal';
 import { CudaDevices } from './cuda/cuda-devices.ts';
 import { stanceInTrace } from './errors.ts';
-import type { Machine } from './build/machine.ts';
 import type { Voice } from './build/announcer.ts';
 import { Session } from './session.ts';
 import { checkStance, defaultStance } from './trace/stance.ts';
@@ -17,7 +16,8 @@ interface DefaultCompiler {
   session: Session | undefined;
   /** One pool for the life of the process: blocks outlive sessions. */
   memory: OpenedMemory | undefined;
-  providesMemory: boolean;
+  /** Which tensors get native memory: large ones, all, or all as soon as nothing has to be waited for. */
+  nativeMemory: 'large' | 'whenKnown' | 'all';
   readonly devices: CudaDevices;
   stance: CurrentStance;
   /** What was said of the configuration: of each name once in the life of the process. */
@@ -29,7 +29,7 @@ const defaultCompiler: DefaultCompiler = {
   program: {},
   session: undefined,
   memory: undefined,
-  providesMemory: false,
+  nativeMemory: 'large',
   devices: new CudaDevices(defaultSession),
   stance: defaultStance,
   warned: new Set(),
@@ -78,53 +78,90 @@ export const openDevices = (): CudaDevices => defaultCompiler.devices;
  */
 const hugePageBytes = 4 << 20;
 
-/** From now on tensors are allocated in native memory, which is looked for when the first one is. */
-export function useNativeMemory(): void {
-  if (defaultCompiler.providesMemory) return;
-  defaultCompiler.providesMemory = true;
-  provideMemory(0);
+/**
+ * From now on tensors are allocated in native memory, which is looked for when the first one is; for functions that are compiled
+ * in the background, when they have found out that nothing has to be waited for.
+ */
+export function useNativeMemory(use: 'whenKnown' | 'all' = 'all'): void {
+  if (defaultCompiler.nativeMemory !== 'all') defaultCompiler.nativeMemory = use;
 }
 
-function provideMemory(least: number): void {
-  const opened = (): OpenedMemory => (defaultCompiler.memory ??= openMemory(defaultSession().machine()));
-  setStorageProvider({
-    get pool() {
-      return opened().pool;
-    },
-    get watcher() {
-      return opened().watcher;
-    },
-    isOpen: () => defaultCompiler.memory !== undefined,
-    least,
-    addressOf: (array) => opened().addressOf(array),
-    preferHugePages: (bytes) => {
-      opened().preferHugePages(bytes);
-    },
-    temporaries: () => defaultCompiler.session?.plannedTemporaries(),
-  });
+/** Tensors of so many bytes and more get native memory. */
+function leastNative(): number {
+  const { memory, nativeMemory } = defaultCompiler;
+  if (nativeMemory === 'large') return hugePageBytes;
+  if (memory !== undefined) return 0;
+  try {
+    const session = defaultSession();
+    if (nativeMemory === 'all' && !session.config.background) return 0;
+    return session.isMachineKnown ? 0 : Infinity;
+  } catch {
+    // Of settings that are not valid, who compiles is told.
+    return Infinity;
+  }
 }
 
-provideMemory(hugePageBytes);
+setStorageProvider({
+  get pool() {
+    return openedMemory().pool;
+  },
+  get watcher() {
+    return openedMemory().watcher;
+  },
+  isProvisional: () => defaultCompiler.memory?.isNative === false,
+  isOpen: () => defaultCompiler.memory !== undefined,
+  get least() {
+    return leastNative();
+  },
+  addressOf: (array) => openedMemory().addressOf(array),
+  preferHugePages: (bytes) => {
+    openedMemory().preferHugePages(bytes);
+  },
+  temporaries: () => defaultCompiler.session?.plannedTemporaries(),
+});
 
 interface OpenedMemory {
+  /** Plain memory gives way to native memory as soon as there is a bridge. */
+  readonly isNative: boolean;
   readonly pool: StoragePool;
   readonly watcher: Watcher;
-  addressOf(array: NodeJS.TypedArray): number;
+  addressOf(array: ArrayBufferView): number;
   preferHugePages(bytes: Uint8Array): void;
 }
 
-function openMemory(machine: Machine): OpenedMemory {
-  if (machine.kind === 'interpreter') {
-    return {
-      pool: createStoragePool(undefined),
-      watcher: createWatcher(undefined),
-      addressOf: () => 0,
-      preferHugePages: () => undefined,
-    };
+/** Memory for tensors. It needs no compiler, no cache and no settings that are valid: without a bridge it is the engine's own. */
+function openedMemory(): OpenedMemory {
+  const { memory } = defaultCompiler;
+  if (memory?.isNative === true) return memory;
+  const bridge = memory === undefined ? bridgeForMemory() : defaultCompiler.session?.builder.bridge;
+  return (defaultCompiler.memory = bridge === undefined ? (memory ?? plainMemory()) : nativeMemory(bridge));
+}
+
+/** The bridge, if it can be had: built only for who compiles. */
+function bridgeForMemory(): Bridge | undefined {
+  try {
+    const session = defaultSession();
+    if (defaultCompiler.nativeMemory === 'large') return session.builder.bridge ?? session.builder.builtBridge();
+    const machine = session.machine();
+    return machine.kind === 'native' ? machine.bridge : undefined;
+  } catch {
+    // Who compiles is told.
+    return undefined;
   }
-  const { bridge } = machine;
+}
+
+const plainMemory = (): OpenedMemory => ({
+  isNative: false,
+  pool: createStoragePool(undefined),
+  watcher: createWatcher(undefined),
+  addressOf: () => 0,
+  preferHugePages: () => undefined,
+});
+
+function nativeMemory(bridge: Bridge): OpenedMemory {
   const watcher = createWatcher(bridge);
   return {
+    isNative: true,
     pool: createStoragePool(bridge, { watcher }),
     watcher,
     addressOf: (array) => bridge.addressOf(array),
@@ -158,7 +195,8 @@ export const currentStance = (): CurrentStance => defaultCompiler.stance;
  * - `eager_on_recompile`: what was compiled is used where it fits; other calls run as they are, first ones as well.
  * - `fail_on_recompile`: what was compiled is used where it fits; any other call is an error.
  * - `eager_then_compile`: the first call of a function runs as it is, the second is compiled, and sizes of arguments that differ
- *   between them are symbolic at once, so that no code is made for the first size alone.
+ *   between them are symbolic at once, so that no code is made for the first size alone. No call waits for a compiler, as with the
+ *   option `background`, unless a function says `background: false`.
  * - `aot_eager_then_compile`: the same, with the backend `aot_eager` for the first call.
  *
  * `explain` and `warmup` compile under every stance but `force_eager`.

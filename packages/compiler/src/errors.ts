@@ -307,6 +307,30 @@ export const buildTimedOut = ({
     { hint: 'raise the setting compileTimeout, or look with `tsinductor doctor` whether the compiler hangs' },
   );
 
+/** Codes of failures to load a library: what is in the cache is put away, and built anew. */
+const loadFailures: ReadonlySet<string> = new Set([
+  'LIBRARY_NOT_LOADED',
+  'SYMBOL_NOT_FOUND',
+  'FLOAT_ENVIRONMENT_CHANGED',
+]);
+
+/** Whether a library could not be loaded. */
+export const isLoadFailure = (error: unknown): error is TsInductorError =>
+  isTsInductorError(error) && loadFailures.has(error.code);
+
+/** Whether it is the machine's compiler that failed, or the place for what it makes: nothing of ours, and nothing of the user's. */
+export const isToolchainFailure = (error: unknown): error is TsInductorError =>
+  isTsInductorError(error) && (error.name === 'ToolchainError' || error.code === 'CACHE_NO_PLACE');
+
+/** Whether the threads that compile are what failed, rather than a compiler. */
+export const isWorkerFailure = (error: unknown): boolean => isTsInductorError(error) && error.code === 'COMPILE_WORKER';
+
+/** Nothing that is built can be found again, not even where nobody else looks. */
+export const notKept = (key: string): ToolchainError =>
+  new ToolchainError('CACHE_NOT_KEPT', `what was built for ${key} is gone before it could be loaded`, {
+    hint: 'see whether something removes files of the cache directory and of the temporary directory while programs run',
+  });
+
 export const workerFailed = (cause: unknown): InternalError =>
   new InternalError('COMPILE_WORKER', `the compile worker ended unexpectedly: ${String(cause)}`, {
     cause,

@@ -32,6 +32,12 @@ export interface CompileOptions {
   readonly options?: ConfigPatch;
   /** A label for logs and `explain`. */
   readonly name?: string;
+  /**
+   * No call waits for a compiler: a lower tier, which computes as eager mode does, answers while worker threads generate and build
+   * native code, and the first call that finds it done goes to it. `warmup` waits until it is. A build that fails is a warning.
+   * Kernels of the program's own that the function launches are compiled when they are launched.
+   */
+  readonly background?: boolean;
   /** Leave the function as it is: for bisecting. */
   readonly disable?: boolean;
   /** Values that the function closes over, re-read and guarded at every call. */
@@ -53,6 +59,7 @@ const checks: Readonly<Record<keyof CompileOptions, Check>> = {
   mode: [modes.map((mode) => `'${mode}'`).join(', '), (value) => (modes as readonly unknown[]).includes(value)],
   fullgraph: isBoolean,
   dynamic: isBoolean,
+  background: isBoolean,
   backend: [backendForms, isBackend],
   options: ['an object of configuration settings', (value) => typeof value === 'object' && value !== null],
   name: ['a string', (value) => typeof value === 'string'],

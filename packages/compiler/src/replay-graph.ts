@@ -7,7 +7,7 @@ import type { Voice } from './build/announcer.ts';
 import { readSavedGraph } from './build/saved-graph.ts';
 import type { SavedGraph, SavedInput } from './build/saved-graph.ts';
 import type { Executable } from './run/executable.ts';
-import { interpretedExecutable } from './run/interpreted-executable.ts';
+import { interpretedExecutable } from './run/loop-executable.ts';
 import { Session } from './session.ts';
 
 /** What became of a graph that was compiled again. */
@@ -33,7 +33,9 @@ export function replayGraph(text: string, voice: Voice): Replay {
   const request = { name, backend: 'inductor', examples: inputsOf(saved), placement } as const;
   const executable = session.prepare({ graph, primitives }, request);
   const results = executable.run(inputsOf(saved));
-  const expected = interpretedExecutable({ graph, primitives }, 'the interpreter', placement).run(inputsOf(saved));
+  const expected = interpretedExecutable({ graph, primitives }, { runsOn: 'the interpreter', placement }).run(
+    inputsOf(saved),
+  );
   const inputs = inputsOf(saved);
   const started = performance.now();
   executable.run(inputs);

@@ -8,6 +8,7 @@ import type { Decision } from '@tsinductor/ir';
 import type { TemporaryStats } from '@tsinductor/tensor';
 import type { KernelTiming } from './profile/kernel-profile.ts';
 import { profileTable } from './profile/profile-table.ts';
+import type { TierState } from './run/executable.ts';
 
 export interface KernelReport {
   readonly name: string;
@@ -19,9 +20,17 @@ export interface KernelReport {
   readonly description: string;
 }
 
+/** Which tier answers where native code is built in the background, and how many calls the lower one has answered meanwhile. */
+export interface TierReport {
+  readonly state: TierState;
+  readonly calls: number;
+}
+
 export interface GraphReport {
-  /** How it runs: native code, or the interpreter with the reason. */
+  /** How it runs: native code, or generated JavaScript or the interpreter with the reason. */
   readonly runsOn: string;
+  /** Set where native code is built in the background. */
+  readonly tiers?: TierReport;
   readonly guards: readonly string[];
   /** The traced graph as text. */
   readonly graph: string;
@@ -31,7 +40,7 @@ export interface GraphReport {
   readonly decisions: readonly Decision[];
   /** Custom ops without a lowering, which run between native parts: name, place and reason. */
   readonly hosts?: readonly string[];
-  /** Gives the generated C++; undefined when it runs on the interpreter. */
+  /** Gives the generated C++; undefined where there is none. */
   readonly source?: () => string;
   readonly cacheKey?: string;
   /** Where the native code came from, and how long that took. */
@@ -97,6 +106,7 @@ function printGraphReport(lines: Lines, graph: GraphReport): void {
   const source = graph.origin === undefined ? '' : `, ${graph.origin}`;
   const time = graph.milliseconds === undefined ? '' : ` in ${graph.milliseconds.toFixed(1)} ms`;
   lines.line(`${count(graph.loopNodes, 'loop node')} became ${countKernels(graph.kernels)}${source}${time}`);
+  if (graph.tiers !== undefined) lines.line(tiersText(graph.tiers));
   if (graph.workspaceBytes !== undefined) lines.line(`workspace: ${String(graph.workspaceBytes)} bytes`);
   if (graph.temporaries !== undefined) lines.line(printTemporaries(graph.temporaries));
   list(
@@ -118,6 +128,18 @@ function printGraphReport(lines: Lines, graph: GraphReport): void {
     },
     '',
   );
+}
+
+function tiersText({ state, calls }: TierReport): string {
+  const answered = `${count(calls, 'call')} ${calls === 1 ? 'was' : 'were'} answered`;
+  switch (state) {
+    case 'building':
+      return `native code is being built: ${answered} meanwhile`;
+    case 'native':
+      return `native code was built in the background: ${answered} before`;
+    case 'lower':
+      return `no native code came about: ${answered} while it was built`;
+  }
 }
 
 /** With the stage that decided it. */

@@ -18,6 +18,8 @@ export interface PrepareRequest {
   readonly examples: readonly Tensor[];
   readonly patch?: ConfigPatch;
   readonly mode?: Mode;
+  /** Nobody waits for native code: a lower tier answers until it is built. */
+  readonly isBackground?: boolean;
   /** Where the graph runs, and where its outputs are to be. */
   readonly placement: Placement;
 }

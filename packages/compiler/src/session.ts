@@ -1,20 +1,23 @@
 // A compiler at work: a configuration, what builds under it, and a compiler for each kind of target. In: traced graphs, and how
 // they are to run. Out: executables. One session serves all compiled functions of a process, unless a test makes its own.
+import type { TsInductorError } from '@tsinductor/base';
 import type { Config, LogTopic } from '@tsinductor/config';
 import type { TemporaryStats } from '@tsinductor/tensor';
 import type { Placement } from '@tsinductor/tensor/internal';
 import { Announcer, messageOf } from './build/announcer.ts';
 import type { Voice } from './build/announcer.ts';
 import type { Artifacts } from './build/artifacts.ts';
+import { beginNative } from './build/begin-native.ts';
 import { Builder } from './build/builder.ts';
 import type { InterpretingMachine, Machine, NativeMachine } from './build/machine.ts';
 import { NativeCompiler } from './build/native-compiler.ts';
+import { failed, rethrown, then } from './build/pending.ts';
 import { planPipeline, showStage } from './build/pipeline.ts';
 import { keepsFolders, StageLog, watchingFor } from './build/stage-log.ts';
-import { compileAsync, compileNow } from './build/target-compiler.ts';
-import type { CompileJob, TargetCompiler } from './build/target-compiler.ts';
+import { compileAsync, compileBeside, compileNow } from './build/target-compiler.ts';
+import type { BesideCompiler, CompileJob } from './build/target-compiler.ts';
 import { CudaCompiler } from './cuda/cuda-compiler.ts';
-import { isFutile } from './errors.ts';
+import { isFutile, isToolchainFailure } from './errors.ts';
 import { hostedExecutable } from './hosted/hosted-executable.ts';
 import { graphParts } from './hosted/hosted-graph.ts';
 import type { TracedProgram } from './hosted/hosted-graph.ts';
@@ -26,7 +29,10 @@ import type { PrepareRequest, TracedGraph } from './request.ts';
 import { customExecutable } from './run/custom-executable.ts';
 import type { Executable } from './run/executable.ts';
 import { finiteOnly } from './run/finite-check.ts';
-import { interpretedExecutable } from './run/interpreted-executable.ts';
+import { interpretedExecutable } from './run/loop-executable.ts';
+import { lowerTier, lowerTierName } from './run/lower-tier.ts';
+import { TieredExecutable } from './run/tiered-executable.ts';
+import type { BuildOutcome } from './run/tiered-executable.ts';
 
 /** Compiled graphs that are remembered beside the functions that use them. */
 const keptExecutables = 256;
@@ -49,20 +55,15 @@ export class Session implements Disposable {
     this.#cuda = new CudaCompiler(this.builder, this.#log);
   }
 
-  /** Makes an executable of a traced graph, blocking until it is built. */
+  /** Makes an executable of a traced graph, blocking until it is built, unless that happens in the background. */
   prepare(traced: TracedProgram, request: PrepareRequest): Executable {
     if ('parts' in traced) {
       const parts = graphParts(traced, request, this.config).map((part) => this.prepare(part.traced, part.request));
       return this.#mark(hostedExecutable(traced, parts), request);
     }
     const job = this.#jobOf(traced, request);
-    const way = this.#wayOf(job, request);
-    if ('run' in way) return this.#finish(way, traced, request);
-    try {
-      return this.#finish(way.now(), traced, request);
-    } catch (error) {
-      return this.#finish(this.#interpretInstead(job, error), traced, request);
-    }
+    const executable = request.isBackground === true ? this.#inBackground(job, request) : this.#now(job, request);
+    return this.#finish(executable, traced, request);
   }
 
   /** The same without blocking while compilers run. */
@@ -78,7 +79,7 @@ export class Session implements Disposable {
     try {
       return this.#finish(await way.later(), traced, request);
     } catch (error) {
-      return this.#finish(this.#interpretInstead(job, error), traced, request);
+      return this.#finish(this.#lowerOrThrow(job, error), traced, request);
     }
   }
 
@@ -90,6 +91,11 @@ export class Session implements Disposable {
   /** The machine, where it has a compiler; throws a ToolchainError that says what is missing. */
   requireNative(): NativeMachine {
     return this.builder.requireNative();
+  }
+
+  /** Whether the machine was found to be known, so that its memory is had without waiting. */
+  get isMachineKnown(): boolean {
+    return this.builder.wasMachineKnown();
   }
 
   /** Where the settings keep what is built. */
@@ -147,14 +153,72 @@ export class Session implements Disposable {
     const { traced, placement, config } = job;
     if (typeof backend === 'function') return customExecutable(traced.graph, backend, request);
     if (backend !== 'inductor')
-      return interpretedExecutable(traced, `the interpreter, as backend '${backend}' asks`, placement);
+      return interpretedExecutable(traced, { runsOn: `the interpreter, as backend '${backend}' asks`, placement });
     if (placement.device !== 'cpu') return wayThrough(this.#cuda, () => this.#cuda.jobFor(job));
     const native = this.machine(config);
     if (native.kind === 'interpreter') {
       this.#keepPlan(job);
-      return this.#interpretHere(job, native);
+      return this.#runLower(job, native);
     }
+    const { droppedFlags = [] } = native.toolchain;
+    if (droppedFlags.length > 0)
+      this.warnOnce('COMPILER_FLAGS', `the C++ compiler is called without ${droppedFlags.join(' ')}: ${numericFlags}`);
     return wayThrough(this.#native, () => this.#native.jobFor(job, native));
+  }
+
+  #now(job: CompileJob, request: PrepareRequest): Executable {
+    const way = this.#wayOf(job, request);
+    if ('run' in way) return way;
+    try {
+      return way.now();
+    } catch (error) {
+      return this.#lowerOrThrow(job, error);
+    }
+  }
+
+  /** What answers at once: code that is there, or else the lower tier until it is. */
+  #inBackground(job: CompileJob, request: PrepareRequest): Executable {
+    if (request.backend !== 'inductor') return this.#now(job, request);
+    const begun = this.#begin(job, request);
+    if ('run' in begun) return begun;
+    const building = then(
+      begun,
+      (made): BuildOutcome =>
+        'run' in made ? { executable: made, tier: 'native' } : { executable: this.#runLower(job, made), tier: 'lower' },
+      (error) => this.#lowerInstead(job, error),
+    );
+    const lower = lowered(job, `${lowerTierName}, while native code is built`, job.placement);
+    return new TieredExecutable(lower, building);
+  }
+
+  /** Code that is there, or code that is on its way. */
+  #begin(job: CompileJob, request: PrepareRequest): Executable | ReturnType<typeof beginNative> {
+    const { placement, config } = job;
+    const isNative = placement.device === 'cpu';
+    try {
+      if (!isNative || this.builder.isMachineKnown(config)) {
+        const way = this.#wayOf(job, request);
+        const known = 'run' in way ? way : way.known();
+        if (known !== undefined) return known;
+      }
+      if (isNative) return beginNative(job, { builder: this.builder, native: this.#native });
+      return compileBeside(this.#cuda, this.#cuda.jobFor(job));
+    } catch (error) {
+      return failed(error);
+    }
+  }
+
+  /** The lower tier for good, with a report. */
+  #lowerInstead(job: CompileJob, error: unknown): BuildOutcome {
+    const message = messageOf(error);
+    const executable = lowered(job, `${lowerTierName}: ${message}`, job.placement);
+    if (isFutile(error)) return { executable, tier: 'lower' };
+    this.warnOnce(
+      `BACKGROUND_BUILD ${message}`,
+      `a graph of ${job.name} goes on running as ${lowerTierName}: its native code was not built: ${message}`,
+    );
+    const isSuppressed = job.config.suppressErrors === true || isForgiven(job, error);
+    return { executable, tier: 'lower', ...(isSuppressed ? {} : { fail: () => rethrown(error) }) };
   }
 
   /** The folder of a graph for which no code is made. */
@@ -167,21 +231,24 @@ export class Session implements Disposable {
   }
 
   /** On a machine where native code does not run. */
-  #interpretHere(job: CompileJob, { code, reason }: InterpretingMachine): Executable {
-    this.warnOnce(code, `compiled functions run on the interpreter: ${reason}`);
-    return interpreted(job, `the interpreter: ${reason}`, undefined);
+  #runLower(job: CompileJob, { code, reason }: Pick<InterpretingMachine, 'code' | 'reason'>): Executable {
+    this.warnOnce(code, `compiled functions run as ${lowerTierName}: ${reason}`);
+    return lowered(job, `${lowerTierName}: ${reason}`, undefined);
   }
 
-  /** What happens where building fails: the error, or the interpreter with a report; also where nothing native can be called. */
-  #interpretInstead(job: CompileJob, error: unknown): Executable {
+  /** What happens where building fails: the error, or the lower tier with a report; also where nothing native can be called. */
+  #lowerOrThrow(job: CompileJob, error: unknown): Executable {
     const { config, placement } = job;
     const machine = this.machine(config);
-    if (placement.device === 'cpu' && machine.kind === 'interpreter') return this.#interpretHere(job, machine);
-    if (isFutile(error)) return interpreted(job, `the interpreter: ${error.message}`, placement);
-    if (!config.suppressErrors) throw error;
+    if (placement.device === 'cpu' && machine.kind === 'interpreter') return this.#runLower(job, machine);
+    if (isFutile(error)) return lowered(job, `${lowerTierName}: ${error.message}`, placement);
     const message = messageOf(error);
-    this.warnOnce(`SUPPRESSED ${message}`, `a graph runs on the interpreter, as suppressErrors asks: ${message}`);
-    return interpreted(job, `the interpreter: ${message}`, placement);
+    if (config.suppressErrors === true)
+      this.warnOnce(`SUPPRESSED ${message}`, `a graph runs as ${lowerTierName}, as suppressErrors asks: ${message}`);
+    else if (isForgiven(job, error))
+      this.warnOnce(error.code, `compiled functions run as ${lowerTierName} where they cannot be built: ${message}`);
+    else throw error;
+    return lowered(job, `${lowerTierName}: ${message}`, placement);
   }
 }
 
@@ -190,23 +257,33 @@ interface PostCompileHook {
   readonly run: (compiled: { readonly name: string; readonly report: Executable['report'] }) => unknown;
 }
 
+/** Whether a failure is this machine's alone, and the settings leave to us what happens then. */
+const isForgiven = ({ config, placement }: CompileJob, error: unknown): error is TsInductorError =>
+  config.suppressErrors === null && placement.device === 'cpu' && isToolchainFailure(error);
+
+const numericFlags =
+  'such flags change what code computes, and how the whole process rounds; see cpp.enableUnsafeMathOptFlag';
+
 /** Who compiles a job, of whatever target. */
 interface Way {
+  /** What was compiled before, and is found without building. */
+  known(): Executable | undefined;
   now(): Executable;
   later(): Promise<Executable>;
 }
 
 const wayThrough = <Job, Generated, Built>(
-  target: TargetCompiler<Job, Generated, Built, Executable>,
+  target: BesideCompiler<Job, Generated, Built, Executable>,
   job: () => Job,
 ): Way => ({
+  known: () => target.find?.(job()),
   now: () => compileNow(target, job()),
   later: () => compileAsync(target, job()),
 });
 
-/** Its stages can be shown down to the schedule. */
-function interpreted({ traced, config }: CompileJob, runsOn: string, placement: Placement | undefined): Executable {
-  const executable = interpretedExecutable(traced, runsOn, placement);
+/** By the lower tier. Its stages can be shown down to the schedule. */
+function lowered({ traced, config }: CompileJob, runsOn: string, placement: Placement | undefined): Executable {
+  const executable = lowerTier(traced, runsOn, placement);
   return {
     ...executable,
     report: {

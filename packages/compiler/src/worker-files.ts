@@ -1,3 +1,5 @@
-// Where the programs of worker threads are: in what was built, also for those who run the sources. At the top, since the bundle
-// is beside what it was made of: from both, the path is the same.
-export const workerFiles: URL = new URL('../dist/build/workers/', import.meta.url);
+// Where the programs of worker threads are: beside the texts that users run, which `npm run build` makes, also for those who run
+// the sources. At the top of the sources, where the way there is short.
+import { isBundled } from './build/build-fingerprint.ts';
+
+export const workerFiles: URL = new URL(isBundled ? '../workers/' : '../../tsinductor/lib/workers/', import.meta.url);

@@ -13,6 +13,17 @@ export const computedDefaults: Readonly<Record<ComputedDefault, (environment: En
 };
 
 /**
+ * Where code of V8 is kept, by the environment: it is asked for before anything else is loaded, settings included. Undefined
+ * where that says to keep nothing.
+ */
+export function codeDirectoryIn(environment: Environment): string | undefined {
+  if (environment['TORCHINDUCTOR_FORCE_DISABLE_CACHES'] === '1') return undefined;
+  const given = environment['TORCHINDUCTOR_CACHE_DIR'] ?? '';
+  const root = given === '' ? join(userCacheDirectory(environment), 'tsinductor') : given;
+  return isAbsolute(root) ? join(root, 'code') : undefined;
+}
+
+/**
  * Where the platform keeps caches of a user: XDG's rule, on Windows the local application data, and the temporary directory for
  * a user without a home.
  */

@@ -1,4 +1,5 @@
 // The public API of @tsinductor/config: re-exports only.
+export { codeDirectoryIn } from './computed.ts';
 export type { Environment } from './computed.ts';
 export type { ConfigWarning } from './errors.ts';
 export { describeSource, explainConfig, explainNames } from './explain.ts';

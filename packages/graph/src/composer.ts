@@ -229,6 +229,10 @@ export class Composer {
   bmm(a: ValueRef, b: ValueRef): ValueRef {
     return this.builder.call('bmm', [a, b], {});
   }
+  /** x as a constant: what is computed from it here has no part in gradients (it cancels, or is a choice). */
+  detach(x: ValueRef): ValueRef {
+    return this.builder.call('detach', [x], {});
+  }
   where(condition: ValueRef, x: OperandLike, y: OperandLike): ValueRef {
     return this.op('where', condition, x, y);
   }

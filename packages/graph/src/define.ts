@@ -4,6 +4,7 @@
 import type { DType } from '@tsinductor/base';
 import { ArgumentReader } from './argument-reader.ts';
 import { Composer } from './composer.ts';
+import type { GradientRule } from './gradient/rule.ts';
 import type { ForwardBound } from './forward-bound.ts';
 import type { Meta, ValueRef, ViewLayout } from './graph.ts';
 import { asList } from './meta-builder.ts';
@@ -28,6 +29,7 @@ export interface Description extends Performances {
   readonly kind?: OperatorKind;
   readonly forms?: Operator['forms'];
   readonly inPlace?: boolean;
+  readonly checks?: boolean;
   readonly isUniform?: boolean;
   readonly scalarStandIns?: Operator['scalarStandIns'];
   readonly refusesNegative?: boolean;
@@ -37,6 +39,7 @@ export interface Description extends Performances {
   readonly overloads?: readonly string[];
   readonly accepts?: readonly DType[];
   readonly accuracy?: readonly ForwardBound[];
+  readonly gradient?: GradientRule;
 }
 
 export const floats: readonly DType[] = ['f64', 'f32', 'f16', 'bf16'];
@@ -48,8 +51,8 @@ type Base = Omit<Entry, 'kind' | 'levels'>;
 
 /** What a description says of an operator in the operator's own words. */
 const facts = [
-  'inPlace', 'isUniform', 'isAnswer', 'mayAlias', 'scalarStandIns', 'refusesNegative', 'results', 'overloads', 'accepts',
-  'accuracy',
+  'inPlace', 'checks', 'isUniform', 'isAnswer', 'mayAlias', 'scalarStandIns', 'refusesNegative', 'results', 'overloads',
+  'accepts', 'accuracy', 'gradient',
 ] as const; // prettier-ignore
 
 function base(name: string, description: Description): Base {

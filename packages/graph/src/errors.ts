@@ -138,6 +138,12 @@ export function invalidReference(value: { readonly node: number; readonly result
 }
 
 /** A graph breaks a law of graphs: the message says which. */
+/** A gradient was asked for that does not exist. */
+export const notDifferentiable = (operator: string, why: string): UserError =>
+  new UserError('NOT_DIFFERENTIABLE', `${operator} cannot be differentiated: ${why}`, {
+    hint: 'take a gradient with respect to other tensors, or stop it with detach()',
+  });
+
 export const brokenGraph = (what: string): InternalError =>
   new InternalError('GRAPH_INVALID', what, { hint: 'this is a bug: please report it' });
 

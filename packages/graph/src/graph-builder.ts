@@ -14,8 +14,10 @@ interface GraphBuilderOptions {
   readonly sizes?: SizeEnvironment;
   /** Where the user's call stands, asked at every call. */
   readonly locate?: () => SourceLocation | undefined;
-  /** Keep primitives only. */
+  /** Keep primitives only, */
   readonly expand?: boolean;
+  /** and the composites of these names. */
+  readonly keep?: ReadonlySet<string>;
 }
 
 interface Call {
@@ -117,7 +119,8 @@ export class GraphBuilder implements Builder, InferContext {
     const full = fullAttrs(operator, attrs);
     const call: CanonicalCall = operator.canonical?.(this, args, full) ?? { args, attrs: full };
     if (call.target !== undefined) return this.#emit({ ...call, target: call.target });
-    if (operator.decompose !== undefined && this.#options.expand === true) {
+    const { expand = false, keep } = this.#options;
+    if (operator.decompose !== undefined && expand && keep?.has(operator.name) !== true) {
       const origin = this.#origin ?? { from: [] };
       return this.withOrigin({ ...origin, from: [...origin.from, operator.name] }, () =>
         asList(operator.decompose?.(this, call.args, call.attrs) ?? []),

@@ -44,3 +44,6 @@ export { resolveSizes } from './passes/resolve-sizes.ts';
 export { graphPasses, optimize, primitivesForm } from './passes/optimize.ts';
 export type { OptimizeOptions } from './passes/optimize.ts';
 export { contiguousMeta, contiguousStrides, sizeAttr, sizesAttr } from './shape.ts';
+export { vjpGraph } from './gradient/vjp-graph.ts';
+export type { VjpGraph } from './gradient/vjp-graph.ts';
+export { removeDead } from './passes/remove-dead.ts';

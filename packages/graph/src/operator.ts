@@ -2,6 +2,7 @@
 // decomposition. Methods, functions, docs, the conformance runner and eager execution all follow from it.
 import type { DType } from '@tsinductor/base';
 import type { Arg, Attr, Attrs, Meta, ValueRef, ViewLayout } from './graph.ts';
+import type { GradientRule } from './gradient/rule.ts';
 import type { ForwardBound } from './forward-bound.ts';
 import type { Performer } from './performer.ts';
 import type { SizeEnvironment } from './size-environment.ts';
@@ -88,6 +89,8 @@ export interface Operator {
   readonly forms: readonly ('method' | 'function')[];
   /** Also offered as name_ (writes the result into the first argument). */
   readonly inPlace?: boolean;
+  /** A call may find, when it runs, that its operands are wrong: an index out of range, a condition that does not hold. */
+  readonly checks?: boolean;
   /** Every element of its result is one value: its in-place form, as no other, may write to elements that share memory. */
   readonly isUniform?: boolean;
   /** Result metas. Throws UserError on shapes, dtypes or attributes that the operator rejects. */
@@ -119,6 +122,8 @@ export interface Operator {
   readonly accepts?: readonly DType[];
   /** Of operators made of pointwise ops: how accurate they are at f32, for each kind of call. */
   readonly accuracy?: readonly ForwardBound[];
+  /** Of a composite: its gradient, where that is not the gradient of what it decomposes into. */
+  readonly gradient?: GradientRule;
   /** The results of a call whose shapes values decide, which are read; undefined where a graph says them. */
   reads?(performer: Performer, args: readonly Arg[], attrs: Attrs): readonly ValueRef[] | undefined;
   /** The results of a call that draws random numbers; undefined where nothing is random. */

@@ -98,18 +98,26 @@ export function expandedShape(sizes: SizeEnvironment, shape: Shape, target: Shap
   const negative = target.find((size) => size.kind === 'int' && size.value < -1);
   if (negative !== undefined)
     throw argumentValue('expand', `a size of ${printShape([negative])}`, 'sizes are 0 or more, or -1 to keep one');
-  return target.map((wanted, axis) => {
-    const size = shape[axis - lead];
-    if (isMinusOne(wanted)) {
-      if (size === undefined) throw argumentValue('expand', 'size -1 of a new dim', 'a new dim needs a size');
-      return size;
-    }
-    if (size === undefined || sizes.same(size, wanted) || sizes.isOne(size)) return wanted;
-    throw shapeMismatch(
-      `cannot expand ${printShape(shape)} to ${printShape(target)}: axis ${String(axis)} is not 1`,
-      'only axes of size 1 expand',
-    );
-  });
+  return counted(
+    target.map((wanted, axis) => {
+      const size = shape[axis - lead];
+      if (isMinusOne(wanted)) {
+        if (size === undefined) throw argumentValue('expand', 'size -1 of a new dim', 'a new dim needs a size');
+        return size;
+      }
+      if (size === undefined || sizes.same(size, wanted) || sizes.isOne(size)) return wanted;
+      throw shapeMismatch(
+        `cannot expand ${printShape(shape)} to ${printShape(target)}: axis ${String(axis)} is not 1`,
+        'only axes of size 1 expand',
+      );
+    }),
+  );
+}
+
+/** The shape, if its elements can be counted. Throws UserError SIZE_OVERFLOW. */
+export function counted(shape: Shape): Shape {
+  if (!shape.some((size) => size.kind === 'int' && size.value === 0)) product(shape);
+  return shape;
 }
 
 const isMinusOne = (size: Index): boolean => size.kind === 'int' && size.value === -1;

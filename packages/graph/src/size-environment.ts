@@ -4,7 +4,17 @@
 //
 // Invariants: two environments that are asked the same questions in the same order record the same guards; a guard is
 // recorded once; questions about sizes that are known record nothing; what a size resolves to needs no resolving.
-import { equal, evaluateIndex, freeSizes, int, printIndex, rangeOf, sizeSymbol, substitute } from '@tsinductor/ir';
+import {
+  compileSize,
+  equal,
+  evaluateIndex,
+  freeSizes,
+  int,
+  printIndex,
+  rangeOf,
+  sizeSymbol,
+  substitute,
+} from '@tsinductor/ir';
 import type { Index } from '@tsinductor/ir';
 import { argumentValue } from './errors.ts';
 
@@ -116,17 +126,14 @@ export class SizeEnvironment {
 
   /** Whether a guard holds for actual sizes. */
   static holds(guard: SizeGuard, sizes: ReadonlyMap<string, number>): boolean {
-    const [left, right] = [evaluateIndex(guard.left, { sizes }), evaluateIndex(guard.right, { sizes })];
-    switch (guard.relation) {
-      case '==':
-        return left === right;
-      case '!=':
-        return left !== right;
-      case '<=':
-        return left <= right;
-      case '>':
-        return left > right;
-    }
+    return relations[guard.relation](evaluateIndex(guard.left, { sizes }), evaluateIndex(guard.right, { sizes }));
+  }
+
+  /** The same for sizes by their positions in `names`. */
+  static check(guard: SizeGuard, names: readonly string[]): (sizes: readonly number[]) => boolean {
+    const [left, right] = [compileSize(guard.left, names), compileSize(guard.right, names)];
+    const isSo = relations[guard.relation];
+    return (sizes) => isSo(left(sizes), right(sizes));
   }
 
   #record(guard: SizeGuard): void {
@@ -154,6 +161,13 @@ export class SizeEnvironment {
     return [...this.#hints.keys()].indexOf(name);
   }
 }
+
+const relations: Readonly<Record<SizeGuard['relation'], (left: number, right: number) => boolean>> = {
+  '==': (left, right) => left === right,
+  '!=': (left, right) => left !== right,
+  '<=': (left, right) => left <= right,
+  '>': (left, right) => left > right,
+};
 
 const isStatic = (index: Index): boolean => index.kind === 'int';
 

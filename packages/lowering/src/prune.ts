@@ -1,14 +1,16 @@
-// Drops nodes that no output depends on, and buffers that nothing mentions any more. Ids stay as they are.
-import { loadsOf, sortOperands, withoutUnreadOuts } from '@tsinductor/ir';
+// Drops nodes that no output depends on, but for those that check something, and buffers that nothing mentions any more. Ids stay as
+// they are.
+import { bodiesOf, hasChecks, loadsOf, sortOperands, withoutUnreadOuts } from '@tsinductor/ir';
 import type { Body, BufferId, LoopNode, LoopProgram } from '@tsinductor/ir';
 
 export function prune(program: LoopProgram): LoopProgram {
   const needed = new Set<BufferId>(program.outputs);
   const nodes: LoopNode[] = [];
   for (const node of program.nodes.toReversed()) {
-    if (!node.outs.some((out) => needed.has(out))) continue;
-    nodes.push(withoutUnreadOuts(node, needed));
-    for (const buffer of buffersRead(node)) needed.add(buffer);
+    const isNeeded = node.outs.some((out) => needed.has(out));
+    if (!isNeeded && !bodiesOf(node).some(hasChecks)) continue;
+    nodes.push(isNeeded ? withoutUnreadOuts(node, needed) : node);
+    for (const buffer of [...(isNeeded ? [] : node.outs), ...buffersRead(node)]) needed.add(buffer);
   }
   if (nodes.length === program.nodes.length && nodes.every((node) => program.nodes.includes(node))) return program;
   const buffers = program.buffers.filter(({ id, role }) => role === 'input' || needed.has(id));

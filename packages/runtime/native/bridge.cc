@@ -305,6 +305,15 @@ napi_value readMxcsr(napi_env env, napi_callback_info) {
   return fromDouble(env, static_cast<double>(readFloatEnvironment()));
 }
 
+// resetMxcsr(): whether the register was not as JavaScript relies on it, which it is afterwards.
+napi_value resetMxcsr(napi_env env, napi_callback_info) {
+  const uint32_t before = readFloatEnvironment();
+  resetFloatEnvironment();
+  napi_value result = nullptr;
+  napi_get_boolean(env, readFloatEnvironment() != before, &result);
+  return result;
+}
+
 }  // namespace
 
 // Under Node-API's experimental version finalizers run inside the collection. A Node that has no such finalizers queues
@@ -324,7 +333,7 @@ extern "C" __attribute__((visibility("default"))) napi_value napi_register_modul
   } functions[] = {
       {"allocate", allocate}, {"release", release}, {"addressOf", addressOf}, {"preferHugePages", preferHugePages},
       {"load", load},         {"bind", bind},       {"callAsync", callAsync}, {"setThreads", setThreads},
-      {"readMxcsr", readMxcsr}, {"openWatches", openWatches}, {"watch", watch}, {"takeFound", takeFound},
+      {"readMxcsr", readMxcsr}, {"resetMxcsr", resetMxcsr}, {"openWatches", openWatches}, {"watch", watch}, {"takeFound", takeFound},
   };
   for (const auto &entry : functions) {
     napi_value function = nullptr;

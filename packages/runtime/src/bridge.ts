@@ -32,16 +32,13 @@ export interface NativeBlock {
   readonly bytes: number;
 }
 
-/** A typed array or a view whose address native code may use. */
-type AddressableArray = NodeJS.TypedArray;
-
 export interface Bridge {
   /** 64-byte aligned memory of any content; from 4 MB up 2 MB aligned, on huge pages where the system has them. */
   allocate(bytes: number): NativeBlock;
   /** Gives the memory back now. The block's buffer is detached: views of it become empty. */
   free(block: NativeBlock): void;
   /** The address of the first element. It stays until the array's buffer is transferred, resized or collected. */
-  addressOf(array: AddressableArray): number;
+  addressOf(array: ArrayBufferView): number;
   /** Asks for huge pages under an array of the JavaScript heap that nobody has touched, if it has 4 MB. */
   preferHugePages(bytes: Uint8Array): void;
   /** Loads a library, whose bytes the caller has verified, and finds a function with the entry's C ABI in it. */
@@ -75,29 +72,40 @@ interface TableCounts {
 interface NativeBridge {
   allocate(bytes: number, out: Float64Array): ArrayBuffer;
   release(buffer: ArrayBuffer, record: number): boolean;
-  addressOf(array: AddressableArray): number;
+  addressOf(array: ArrayBufferView): number;
   preferHugePages(bytes: Uint8Array): void;
   load(path: string, symbol: string): number;
   bind(entry: number, table: Float64Array, buffers: number, sizes: number): () => number;
   callAsync(entry: number, table: Float64Array, buffers: number, sizes: number): Promise<number>;
   setThreads(threads: number): number;
   readMxcsr(): number;
+  /** Sets the control bits to those of JavaScript; returns whether they were others. */
+  resetMxcsr(): boolean;
   openWatches(count: Float64Array): void;
   watch(target: object, id: number): void;
   takeFound(out: Float64Array): number;
 }
 
 /** Builds the addon if need be, and loads it into this thread. */
-export function openBridge(options: BridgeBuildOptions): Bridge {
-  const path = buildBridge(options);
+export const openBridge = (options: BridgeBuildOptions): Bridge => loadBridge(buildBridge(options));
+
+/** Loads a verified addon into this thread. Numbers are rounded afterwards as before. */
+export function loadBridge(path: string): Bridge {
   const addon = { exports: {} };
+  const wasFlushing = flushesToZero();
   try {
     process.dlopen(addon, path);
   } catch (cause) {
     throw bridgeNotLoaded(path, cause);
   }
-  return wrap(addon.exports as NativeBridge);
+  const native = addon.exports as NativeBridge;
+  // Another addon may have changed it before; that is put right, and nobody's fault here.
+  if (native.resetMxcsr() && !wasFlushing) throw floatEnvironmentChanged(path);
+  return wrap(native);
 }
+
+/** Whether halves of subnormal numbers are zero in this thread, as after loading what was linked with fast-math. */
+const flushesToZero = (): boolean => (Float64Array.of(1e-310)[0] ?? 0) * 0.5 === 0;
 
 const codeOf = (error: unknown): string => String((error as { code?: unknown } | null)?.code);
 const messageOf = (error: unknown): string => String((error as { message?: unknown } | null)?.message);

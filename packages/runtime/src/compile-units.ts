@@ -3,9 +3,10 @@
 // with its messages and the place where the source is kept.
 //
 // One unit goes through a single compiler call; several are compiled beside each other and then linked. Text goes in on
-// standard input, no shell is involved, and everything temporary (the compiler's own files too) lies in one directory
-// beside the result that is gone afterwards, whatever happens.
-import { mkdirSync, renameSync, statSync, writeFileSync } from 'node:fs';
+// standard input, no shell reads it, and everything temporary (the compiler's own files too) lies in one directory
+// beside the result that is gone afterwards, whatever happens. What the linker left is looked at before it is published, and a
+// compiler that was killed, or left what is no library, is asked once more: the cause is often gone.
+import { mkdirSync, readFileSync, renameSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import {
   compileAborted,
@@ -13,13 +14,16 @@ import {
   compilerFailed,
   compilerNotStarted,
   compilerTimeout,
+  outputDamaged,
   outputMissing,
+  mayPass,
   outputNotWritten,
 } from './errors.ts';
 import type { CommandTrace } from './errors.ts';
 import { codeFlags, linkFlags, sourceOnInput } from './flags.ts';
-import { killGroup, runCommand, runCommandSync } from './run-command.ts';
+import { runCommand, runCommandSync } from './run-command.ts';
 import type { CommandOptions, CommandOutcome } from './run-command.ts';
+import { sharedObjectFault } from './shared-object.ts';
 import { makeStage, removeQuietly } from './staging.ts';
 import type { Toolchain } from './toolchain.ts';
 
@@ -40,6 +44,10 @@ export interface CompileOptions {
   readonly extraFlags?: readonly string[];
   /** Where the source of a failed unit is kept; `<outPath>.failed` by default. */
   readonly failedSources?: string;
+  /** Functions that the result must have; without it the result is not looked into. */
+  readonly functions?: readonly string[];
+  /** What goes where this process ends meanwhile; the directory of `compileUnits` itself by default. */
+  readonly scratch?: string;
   readonly signal?: AbortSignal;
 }
 
@@ -66,6 +74,7 @@ interface Plan {
   readonly result: string;
   readonly command: Omit<CommandOptions, 'input'>;
   readonly failedSources: string;
+  readonly functions: readonly string[] | undefined;
 }
 
 /** Compiles without blocking the caller. */
@@ -76,29 +85,22 @@ export async function compileUnits(
 ): Promise<BuildResult> {
   const started = performance.now();
   const plan = makePlan(toolchain, units, options);
-  const groups = new Set<number>();
-  const killAll = (): void => {
-    for (const group of groups) killGroup(group, 'SIGKILL');
+  const once = async (step: Step): Promise<void> => {
+    checkStep(plan, step, await runCommand(step.command, { ...commandOf(plan, step), signal: options.signal }));
   };
-  process.once('exit', killAll);
   const run = async (step: Step): Promise<void> => {
-    const outcome = await runCommand(step.command, {
-      ...plan.command,
-      ...(step.unit === undefined ? {} : { input: step.unit.source }),
-      signal: options.signal,
-      onGroup: (group, state) => {
-        if (state === 'started') groups.add(group);
-        else groups.delete(group);
-      },
-    });
-    checkStep(plan, step, outcome);
+    try {
+      await once(step);
+    } catch (failure) {
+      if (!mayPass(failure)) throw failure;
+      await once(step);
+    }
   };
   try {
     await runSome(plan.compile, Math.max(1, options.concurrency ?? 1), run);
     if (plan.link !== undefined) await run(plan.link);
     return publish(plan, started);
   } finally {
-    process.removeListener('exit', killAll);
     removeQuietly(plan.stage);
   }
 }
@@ -111,16 +113,28 @@ export function compileUnitsSync(
 ): BuildResult {
   const started = performance.now();
   const plan = makePlan(toolchain, units, options);
+  const once = (step: Step): void => {
+    checkStep(plan, step, runCommandSync(step.command, commandOf(plan, step)));
+  };
   try {
     for (const step of [...plan.compile, ...(plan.link === undefined ? [] : [plan.link])]) {
-      const input = step.unit === undefined ? {} : { input: step.unit.source };
-      checkStep(plan, step, runCommandSync(step.command, { ...plan.command, ...input }));
+      try {
+        once(step);
+      } catch (failure) {
+        if (!mayPass(failure)) throw failure;
+        once(step);
+      }
     }
     return publish(plan, started);
   } finally {
     removeQuietly(plan.stage);
   }
 }
+
+const commandOf = ({ command }: Plan, { unit }: Step): CommandOptions => ({
+  ...command,
+  ...(unit === undefined ? {} : { input: unit.source }),
+});
 
 function makePlan(toolchain: Toolchain, units: readonly CompileUnit[], options: CompileOptions): Plan {
   const { outPath } = options;
@@ -149,8 +163,10 @@ function makePlan(toolchain: Toolchain, units: readonly CompileUnit[], options: 
     command: {
       milliseconds: options.milliseconds ?? 120_000,
       environment: { ...toolchain.environment, TMPDIR: stage },
+      scratch: options.scratch ?? stage,
     },
     failedSources: options.failedSources ?? `${outPath}.failed`,
+    functions: options.functions,
   };
 }
 
@@ -178,6 +194,7 @@ function checkStep(plan: Plan, step: Step, { end, stderr }: CommandOutcome): voi
     case 'exited':
       if (end.status !== 0) throw crashWithin(stderr) ?? compilerFailed(trace(), end.status);
       if (!isFilled(step.output)) throw outputMissing(trace());
+      if (step.output === plan.result) checkLibrary();
       return;
     case 'signalled':
       throw compilerCrashed(trace(), end.signal);
@@ -187,6 +204,12 @@ function checkStep(plan: Plan, step: Step, { end, stderr }: CommandOutcome): voi
       throw compileAborted({ command: step.command, stderr, sourcePath: undefined });
     case 'notStarted':
       throw compilerNotStarted(trace(), end.reason);
+  }
+
+  function checkLibrary(): void {
+    const fault =
+      plan.functions === undefined ? undefined : sharedObjectFault(readFileSync(plan.result), plan.functions);
+    if (fault !== undefined) throw outputDamaged(trace(), fault);
   }
 
   /** The driver itself ends properly when the compiler proper dies; its message tells. */

@@ -67,10 +67,26 @@ export const outputMissing = (trace: CommandTrace): ToolchainError =>
     withTrace(trace, 'check that the compiler is a real one, and that the disk is not full'),
   );
 
+export const outputDamaged = (trace: CommandTrace, fault: string): ToolchainError =>
+  new ToolchainError(
+    'OUTPUT_DAMAGED',
+    `the C++ compiler reported success, and what it wrote is no library: ${fault}${keptAt(trace)}`,
+    withTrace(trace, 'check that the compiler is a real one for this machine, and that the disk is not full'),
+  );
+
+/** Whether the compiler that failed so may succeed a moment later: something killed it, or what it wrote was lost. */
+export const mayPass = (failure: unknown): boolean =>
+  ['COMPILER_CRASHED', 'OUTPUT_DAMAGED', 'OUTPUT_MISSING'].includes(String((failure as { code?: unknown }).code));
+
 export const outputNotWritten = (path: string, cause: unknown): ToolchainError =>
   new ToolchainError('OUTPUT_NOT_WRITTEN', `cannot write ${path}: ${String(cause)}`, {
     hint: 'check that the directory exists, is writable and has free space',
     cause,
+  });
+
+export const notSmallFile = (path: string, mostBytes: number): ToolchainError =>
+  new ToolchainError('FILE_REFUSED', `${path} is no regular file of at most ${String(mostBytes)} bytes`, {
+    hint: 'remove it: it is made anew',
   });
 
 export const isaProbeFailed = (compiler: string, detail: string): ToolchainError =>
@@ -82,6 +98,20 @@ export const platformUnsupported = (platform: string): ToolchainError =>
   new ToolchainError('PLATFORM_UNSUPPORTED', `native code is not supported on ${platform}`, {
     hint: 'run on Linux, or use the eager backend, which needs no compiler',
   });
+
+export const bridgeUnfit = (path: string, how: string): ToolchainError =>
+  new ToolchainError('BRIDGE_UNFIT', `a process that loaded the native bridge ${path} did not end well: ${how}`, {
+    hint: 'look with `tsinductor doctor` whether the compiler makes libraries for this machine',
+  });
+
+export const libraryUnfit = (path: string, how: string): ToolchainError =>
+  new ToolchainError(
+    'LIBRARY_UNFIT',
+    `a process that loaded the compiler's first library ${path} did not end well: ${how}`,
+    {
+      hint: 'look with `tsinductor doctor` whether the compiler makes libraries for this machine',
+    },
+  );
 
 export const bridgeNotLoaded = (path: string, cause: unknown): ToolchainError =>
   new ToolchainError('BRIDGE_NOT_LOADED', `cannot load the native bridge ${path}: ${String(cause)}`, {

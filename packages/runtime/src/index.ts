@@ -1,8 +1,9 @@
 // The public API of @tsinductor/runtime: re-exports only.
-export { openBridge } from './bridge.ts';
+export { loadBridge, openBridge } from './bridge.ts';
 export type { Bridge, EntryId } from './bridge.ts';
-export { buildBridge, isBridgeBuilt } from './build-bridge.ts';
+export { bridgeName, buildBridge, buildBridgeAsync, findBridge } from './build-bridge.ts';
 export type { BridgeBuildOptions } from './build-bridge.ts';
+export { checkFirstLibrary, checkFirstLibraryNow } from './first-library.ts';
 export { compileUnits, compileUnitsSync } from './compile-units.ts';
 export type { CompileUnit } from './compile-units.ts';
 export { compileCuda, compileCudaSync, cudaFlags } from './compile-cuda.ts';
@@ -19,12 +20,12 @@ export { limitEntries, machineLimitsUnit } from './machine-limits.ts';
 export { cpuCaches } from './cpu-caches.ts';
 export type { CpuCaches } from './cpu-caches.ts';
 export { cpuCount, hostResources } from './host.ts';
-export { assertedIsa, probeIsa, scalarIsa } from './isa.ts';
+export { assertedIsa, isIsaKnown, probeIsa, scalarIsa } from './isa.ts';
 export type { Isa, IsaReport } from './isa.ts';
 export { createStoragePool, sizeClassOf } from './storage-pool.ts';
 export type { Block, StoragePool } from './storage-pool.ts';
 export { Reclaimer } from './reclaimer.ts';
 export { createWatcher } from './watcher.ts';
 export type { Watcher, WatchListener } from './watcher.ts';
-export { describePlace, findToolchain, requireToolchain, withFlags } from './toolchain.ts';
+export { describePlace, findToolchain, knownToolchain, requireToolchain, withFlags } from './toolchain.ts';
 export type { Toolchain, ToolchainReport } from './toolchain.ts';

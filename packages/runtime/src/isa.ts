@@ -2,7 +2,10 @@
 // the flags of generated code and that this CPU really executes: each candidate is a small program that is built and run
 // in a process of its own, so an illegal instruction is an answer and not the end of this process.
 //
-// The answer is kept on disk under compiler, CPU model and CPU features; a warm start runs nothing.
+// The answer is kept on disk under compiler, CPU model and CPU features; a warm start runs nothing. It is kept only if every better
+// set was refused by the compiler or by the CPU: one that was killed, or ran out of time, memory or disk, is tried once more, and
+// if that fails too, this process alone does with less (docs/notes/trust.md).
+import { existsSync } from 'node:fs';
 import { cpus, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { sha256, stableHash } from '@tsinductor/base';
@@ -10,6 +13,7 @@ import { isaProbeFailed } from './errors.ts';
 import { codeFlags, sourceOnInput } from './flags.ts';
 import { readText } from './host.ts';
 import { readRecord, writeRecord } from './json-record.ts';
+import type { RecordPlace } from './json-record.ts';
 import { runCommandSync } from './run-command.ts';
 import type { CommandOutcome } from './run-command.ts';
 import { makeStage, removeQuietly } from './staging.ts';
@@ -21,6 +25,8 @@ interface ProbedIsa {
   readonly isa: Isa;
   readonly outcome: 'runs' | 'not compiled' | 'not executed' | 'wrong result';
   readonly detail: string;
+  /** Whether compiler and CPU would give the same outcome again. */
+  readonly lasting: boolean;
 }
 
 export interface IsaReport {
@@ -37,7 +43,13 @@ export interface IsaReport {
 interface ProbeOptions {
   /** Where the answer is kept; nothing is kept without it. */
   readonly directory?: string;
+  /** A directory with answers of others, which is only read. */
+  readonly readable?: string | undefined;
+  /** How long one command may take, and all of them together. */
   readonly milliseconds?: number;
+  readonly totalMilliseconds?: number;
+  /** Sees to it that one process at a time probes, and gives what another has found meanwhile. */
+  readonly alone?: (name: string, known: () => IsaReport | undefined, probe: () => IsaReport) => IsaReport;
 }
 
 interface Probe {
@@ -86,18 +98,44 @@ const scalarProbe: Probe = {
   statement: 'volatile int six = 6; result = six * 7;',
 };
 
+/** Building and running a small program takes a tenth of a second; what takes so long hangs. */
+const commandMilliseconds = 10_000;
+const probeMilliseconds = 15_000;
+
+const probeAtOnce: NonNullable<ProbeOptions['alone']> = (_name, _known, probe) => probe();
+
 /** The best instruction set that runs here. Throws COMPILER_UNUSABLE where not even plain code does. */
 export function probeIsa(toolchain: Toolchain, options: ProbeOptions = {}): IsaReport {
   const facts = cpuFacts();
-  const { cpu } = facts;
-  const key = stableHash({ format: 3, compiler: toolchain.fingerprint, flags: codeFlags(toolchain.family), cpu });
-  const place = { directory: options.directory, name: `isa-${key.slice(0, 16)}.json` };
-  const known = readRecord(place, key, isIsaReport);
-  if (known !== undefined) return known;
-  const { isa, probed } = probeAll(toolchain, options.milliseconds ?? 30_000);
-  const report = { isa, ...facts, probed };
-  writeRecord(place, key, report);
-  return report;
+  const { alone = probeAtOnce } = options;
+  const { name, place, key } = recordOf(toolchain, options, facts);
+  const known = (): IsaReport | undefined => readRecord(place, key, isIsaReport);
+  return (
+    known() ??
+    alone(name, known, () => {
+      const { isa, probed } = probeAll(toolchain, options);
+      const report = { isa, ...facts, probed };
+      if (probed.every(({ lasting }) => lasting)) writeRecord(place, key, report);
+      return report;
+    })
+  );
+}
+
+/** Whether the answer is on disk, so that `probeIsa` runs nothing. */
+export function isIsaKnown(toolchain: Toolchain, options: Pick<ProbeOptions, 'directory' | 'readable'>): boolean {
+  const { place, key } = recordOf(toolchain, options, cpuFacts());
+  return readRecord(place, key, isIsaReport) !== undefined;
+}
+
+/** Where the answer is kept, and under what. */
+function recordOf(
+  { family, fingerprint }: Toolchain,
+  { directory, readable }: Pick<ProbeOptions, 'directory' | 'readable'>,
+  { cpu }: Pick<IsaReport, 'cpu'>,
+): { readonly name: string; readonly place: RecordPlace; readonly key: string } {
+  const key = stableHash({ format: 4, compiler: fingerprint, flags: codeFlags(family), cpu });
+  const name = `isa-${key.slice(0, 16)}`;
+  return { name, place: { directory, readable, name: `${name}.json` }, key };
 }
 
 /**
@@ -130,38 +168,80 @@ function cpuFacts(): Pick<IsaReport, 'cpu' | 'vendor' | 'features'> {
 
 const wordsOf = (text: string): readonly string[] => text.split(/\s+/).filter((word) => word !== '');
 
-function probeAll(toolchain: Toolchain, milliseconds: number): { isa: Isa; probed: ProbedIsa[] } {
+/** How long a command may take, now that some time has passed; and where what is found is kept. */
+interface ProbeTime {
+  readonly milliseconds: number;
+  readonly deadline: number;
+  readonly directory: string | undefined;
+}
+
+function probeAll(toolchain: Toolchain, options: ProbeOptions): { isa: Isa; probed: ProbedIsa[] } {
+  const { milliseconds = commandMilliseconds, totalMilliseconds = probeMilliseconds, directory } = options;
+  const time = { milliseconds, deadline: performance.now() + totalMilliseconds, directory };
   const probed: ProbedIsa[] = [];
   for (const probe of [...(probes[process.arch] ?? []), scalarProbe]) {
-    const result = runProbe(toolchain, probe, milliseconds);
+    const first = runProbe(toolchain, probe, time);
+    const result = first.lasting ? first : runProbe(toolchain, probe, time);
     probed.push(result);
     if (result.outcome === 'runs') return { isa: probe.isa, probed };
   }
   throw isaProbeFailed(toolchain.command.join(' '), probed.map(({ isa, detail }) => `${isa}: ${detail}`).join('; '));
 }
 
-function runProbe(toolchain: Toolchain, probe: Probe, milliseconds: number): ProbedIsa {
-  const directory = makeStage(tmpdir(), 'tsinductor-probe-');
+/** In the system's temporary directory; where there is none, or programs do not run there, beside what is kept. */
+function runProbe(toolchain: Toolchain, probe: Probe, time: ProbeTime): ProbedIsa {
+  const { directory } = time;
+  const run: ProbeRun = { toolchain, probe, time };
+  if (directory === undefined) return runProbeIn(tmpdir(), run);
+  if (!existsSync(tmpdir())) return runProbeIn(directory, run);
+  const result = runProbeIn(tmpdir(), run);
+  return result.outcome === 'not executed' && !result.lasting ? runProbeIn(directory, run) : result;
+}
+
+interface ProbeRun {
+  readonly toolchain: Toolchain;
+  readonly probe: Probe;
+  readonly time: ProbeTime;
+}
+
+function runProbeIn(parent: string, { toolchain, probe, time: { milliseconds, deadline } }: ProbeRun): ProbedIsa {
+  const { isa } = probe;
+  const stage = makeStage(parent, 'tsinductor-probe-');
   try {
-    const program = join(directory, 'probe');
-    const environment = { ...toolchain.environment, TMPDIR: directory };
-    const built = runCommandSync(
-      [...toolchain.command, ...codeFlags(toolchain.family), ...sourceOnInput, '-o', program],
-      { input: probeSource(probe), milliseconds, environment },
-    );
-    if (!succeeded(built)) return { isa: probe.isa, outcome: 'not compiled', detail: describe(built) };
-    const ran = runCommandSync([program], { milliseconds, environment });
-    if (succeeded(ran)) return { isa: probe.isa, outcome: 'runs', detail: '' };
+    const program = join(stage, 'probe');
+    const environment = { ...toolchain.environment, TMPDIR: stage };
+    const run = (command: readonly string[], input?: string): CommandOutcome =>
+      runCommandSync(command, {
+        ...(input === undefined ? {} : { input }),
+        milliseconds: Math.max(1, Math.min(milliseconds, deadline - performance.now())),
+        environment,
+        scratch: stage,
+      });
+    const flags = [...codeFlags(toolchain.family), ...sourceOnInput, '-o', program];
+    const built = run([...toolchain.command, ...flags], probeSource(probe));
+    if (!succeeded(built))
+      return { isa, outcome: 'not compiled', detail: describe(built), lasting: isRefusal.test(built.stderr) };
+    const ran = run([program]);
+    if (succeeded(ran)) return { isa, outcome: 'runs', detail: '', lasting: true };
     const wrong = ran.end.kind === 'exited' && ran.end.status === 1;
-    return { isa: probe.isa, outcome: wrong ? 'wrong result' : 'not executed', detail: describe(ran) };
+    const isIllegal = ran.end.kind === 'signalled' && ran.end.signal === 'SIGILL';
+    const outcome = wrong ? 'wrong result' : 'not executed';
+    return { isa, outcome, detail: describe(ran), lasting: wrong || isIllegal };
   } finally {
-    removeQuietly(directory);
+    removeQuietly(stage);
   }
 }
 
+/** What compilers and assemblers say of instructions that they do not know, and we of macros that are not defined. */
+const isRefusal =
+  /tsinductor:|no such instruction|unsupported (instruction|instruction set)|unknown target CPU|unrecognized/i;
+
 const probeSource = ({ macros, statement }: Probe): string =>
   [
-    ...macros.flatMap((macro) => [`#ifndef ${macro}`, `#error ${macro} is not defined`, '#endif']),
+    '#if defined(__FAST_MATH__) || (defined(__FINITE_MATH_ONLY__) && __FINITE_MATH_ONLY__)',
+    '#error tsinductor: this compiler turns -ffast-math on by itself, which changes what code computes',
+    '#endif',
+    ...macros.flatMap((macro) => [`#ifndef ${macro}`, `#error tsinductor: ${macro} is not defined`, '#endif']),
     `int main() {\n  int result = 0;\n  {${statement}\n  }\n  return result == 42 ? 0 : 1;\n}`,
     '',
   ].join('\n');

@@ -3,6 +3,7 @@
 // was looked for. Nothing is run here.
 import { accessSync, constants, readdirSync, realpathSync, statSync } from 'node:fs';
 import { delimiter, isAbsolute, join } from 'node:path';
+import { sortFlags } from './numeric-flags.ts';
 
 export type CandidateOrigin = 'config' | 'CXX' | 'PATH';
 
@@ -19,8 +20,10 @@ export interface Candidate {
   readonly origin: CandidateOrigin;
   /** As it was asked for: `g++`, `/opt/bin/clang++`, `ccache g++`. */
   readonly name: string;
-  /** Words after the first. */
+  /** Words after the first, without those that change numerics. */
   readonly parameters: readonly string[];
+  /** The words that do, which are not passed on. */
+  readonly dropped: readonly string[];
   readonly file: CompilerFile | undefined;
   /** Why there is no file. */
   readonly missing: string;
@@ -51,18 +54,19 @@ export const locateVersioned = (options: LocateOptions): Candidate[] =>
   versionedNames(options.path).map((name) => candidate('PATH', name, options.path));
 
 function candidate(origin: CandidateOrigin, name: string, path: string): Candidate {
-  const [word = '', ...parameters] = name.trim().split(/\s+/);
+  const [word = '', ...words] = name.trim().split(/\s+/);
+  const { kept: parameters, dropped } = sortFlags(words);
   const places = word.includes('/') ? [word] : pathDirectories(path).map((directory) => join(directory, word));
   for (const place of places) {
     const file = isAbsolute(place) ? executable(place) : undefined;
-    if (file !== undefined) return { origin, name, parameters, file, missing: '' };
+    if (file !== undefined) return { origin, name, parameters, dropped, file, missing: '' };
   }
   const where = word.includes('/')
     ? isAbsolute(word)
       ? `no executable file ${word}`
       : `${word} is not an absolute path`
     : `not in ${path === '' ? 'an empty PATH' : path}`;
-  return { origin, name, parameters, file: undefined, missing: where };
+  return { origin, name, parameters, dropped, file: undefined, missing: where };
 }
 
 /** The absolute directories of PATH; relative ones would depend on where the process was started. */

@@ -1,18 +1,23 @@
-// Runs one command: argument array, no shell, bounded time, bounded output. In: the command and its limits. Out: a value
-// that says how it ended; nothing is thrown for what a command may do.
+// Runs one command: argument array, no shell in between that could read it, bounded time, bounded output. In: the command and its
+// limits. Out: a value that says how it ended; nothing is thrown for what a command may do.
 //
 // A command leads its own process group, and whatever is left of the group is killed when it ends: a compiler driver's
-// children, too, are gone. The environment is exactly the one given.
+// children, too, are gone. They are gone as well when this process ends (`watched-command`). The environment is exactly the one
+// given. A command that cannot be started for want of descriptors, processes or memory is tried once more.
 import { spawn, spawnSync } from 'node:child_process';
-import type { ChildProcessWithoutNullStreams } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
+import { accessSync, constants } from 'node:fs';
+import type { Readable, Writable } from 'node:stream';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { isWatched, watchedCommand } from './watched-command.ts';
 
 export interface CommandOptions {
   readonly input?: string;
   readonly milliseconds: number;
   readonly environment: Readonly<Record<string, string>>;
   readonly signal?: AbortSignal | undefined;
-  /** Told the process group that was started, and told again when it is gone. */
-  readonly onGroup?: (group: number, state: 'started' | 'gone') => void;
+  /** A directory that is removed where this process ends before the command does. */
+  readonly scratch?: string | undefined;
 }
 
 export type CommandEnd =
@@ -32,16 +37,58 @@ export interface CommandOutcome {
 const maxOutput = 64 * 1024;
 const graceMilliseconds = 300;
 
-const nulInArguments: CommandOutcome = {
-  end: { kind: 'notStarted', reason: 'an argument contains a NUL character' },
+/** How long to wait before a command is started a second time. */
+const retryMilliseconds = 50;
+
+/** What the system says where the same call may succeed a moment later. */
+const transientCodes: ReadonlySet<string> = new Set([
+  'EMFILE',
+  'ENFILE',
+  'EAGAIN',
+  'ENOMEM',
+  'EINTR',
+  'EIO',
+  'ENOENT',
+  'ETXTBSY',
+]);
+
+/** A command that was not started, with whether starting it again may help. */
+interface Refused {
+  readonly outcome: CommandOutcome;
+  readonly isTransient: boolean;
+}
+
+const notStarted = (reason: string): CommandOutcome => ({
+  end: { kind: 'notStarted', reason },
   stdout: '',
   stderr: '',
+});
+
+const refused = (error: unknown): Refused => {
+  const { code, message } = error as NodeJS.ErrnoException;
+  return { outcome: notStarted(message), isTransient: transientCodes.has(code ?? '') };
 };
 
-const hasNul = (command: readonly string[]): boolean => command.some((part) => part.includes('\0'));
+/** Why a command cannot even be tried; undefined where it can. */
+function refusal([file = '', ...parameters]: readonly string[]): CommandOutcome | undefined {
+  if ([file, ...parameters].some((part) => part.includes('\0')))
+    return notStarted('an argument contains a NUL character');
+  // A file that is there is asked about once more, should the system fail to say so.
+  const reason = whyNotExecutable(file);
+  return reason === undefined || whyNotExecutable(file) === undefined ? undefined : notStarted(reason);
+}
+
+function whyNotExecutable(file: string): string | undefined {
+  try {
+    accessSync(file, constants.X_OK);
+    return undefined;
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).message;
+  }
+}
 
 /** Sends `signal` to a whole process group; a group that is gone is fine. */
-export function killGroup(group: number, signal: 'SIGTERM' | 'SIGKILL'): void {
+function killGroup(group: number, signal: 'SIGTERM' | 'SIGKILL'): void {
   try {
     process.kill(-group, signal);
   } catch {
@@ -50,7 +97,7 @@ export function killGroup(group: number, signal: 'SIGTERM' | 'SIGKILL'): void {
 }
 
 /** Collects the beginning of a stream, and drains the rest. */
-function collect(stream: ChildProcessWithoutNullStreams['stdout']): () => string {
+function collect(stream: Readable): () => string {
   const chunks: Buffer[] = [];
   let size = 0;
   stream.on('data', (chunk: Buffer) => {
@@ -61,57 +108,82 @@ function collect(stream: ChildProcessWithoutNullStreams['stdout']): () => string
   return () => Buffer.concat(chunks).toString('utf8');
 }
 
+/** A child that was started, with its streams. */
+interface Running {
+  readonly child: ChildProcess;
+  readonly group: number;
+  readonly stdin: Writable;
+  readonly stdout: Readable;
+  readonly stderr: Readable;
+}
+
 /** Stops a child's group: politely, then for good, then without waiting for pipes that someone else still holds. */
-function stopGroup(child: ChildProcessWithoutNullStreams, group: number): NodeJS.Timeout[] {
+function stopGroup({ group, stdout, stderr }: Running): NodeJS.Timeout[] {
   killGroup(group, 'SIGTERM');
   return [
     setTimeout(() => {
       killGroup(group, 'SIGKILL');
     }, graceMilliseconds),
     setTimeout(() => {
-      child.stdout.destroy();
-      child.stderr.destroy();
+      stdout.destroy();
+      stderr.destroy();
     }, 2 * graceMilliseconds),
   ];
 }
 
-/** Runs a command without blocking. */
-export function runCommand(command: readonly string[], options: CommandOptions): Promise<CommandOutcome> {
-  const [file = '', ...parameters] = command;
-  if (hasNul(command)) return Promise.resolve(nulInArguments);
-  if (options.signal?.aborted === true) {
-    return Promise.resolve({ end: { kind: 'aborted' }, stdout: '', stderr: '' });
+/** Runs a command, whose first word is the path of a file, without blocking. */
+export async function runCommand(command: readonly string[], options: CommandOptions): Promise<CommandOutcome> {
+  const impossible = refusal(command);
+  if (impossible !== undefined) return impossible;
+  let started = await start(command, options);
+  if ('outcome' in started && started.isTransient) {
+    await sleep(retryMilliseconds);
+    started = await start(command, options);
   }
-  const child = spawn(file, parameters, { detached: true, env: { ...options.environment }, stdio: 'pipe' });
-  return supervise(child, options);
+  return 'outcome' in started ? started.outcome : supervise(started, options);
 }
 
-function supervise(child: ChildProcessWithoutNullStreams, options: CommandOptions): Promise<CommandOutcome> {
-  const stdout = collect(child.stdout);
-  const stderr = collect(child.stderr);
-  child.stdin.on('error', () => undefined); // a command need not read its input
-  child.stdin.end(options.input ?? '');
-  const group = child.pid;
-  if (group !== undefined) options.onGroup?.(group, 'started');
+/** Starts a command; where that fails, says why. */
+function start(command: readonly string[], options: CommandOptions): Promise<Running | Refused> {
+  if (options.signal?.aborted === true)
+    return Promise.resolve({ outcome: { end: { kind: 'aborted' }, stdout: '', stderr: '' }, isTransient: false });
+  const watched = isWatched();
+  const [file = '', ...parameters] = watched ? watchedCommand(command, 'pipe', options.scratch) : command;
+  return new Promise((resolve) => {
+    try {
+      const child = spawn(file, parameters, {
+        detached: true,
+        env: { ...options.environment },
+        stdio: ['pipe', 'pipe', 'pipe', ...(watched ? (['pipe'] as const) : [])],
+      });
+      child.on('error', (error) => {
+        resolve(refused(error));
+      });
+      const { pid, stdin, stdout, stderr } = child as Partial<ChildProcess>;
+      // Without a process there is an error, told in a moment, and there may be no streams.
+      if (pid !== undefined && stdin && stdout && stderr) resolve({ child, group: pid, stdin, stdout, stderr });
+    } catch (error) {
+      resolve(refused(error));
+    }
+  });
+}
+
+function supervise(running: Running, options: CommandOptions): Promise<CommandOutcome> {
+  const { child, group, stdin } = running;
+  const stdout = collect(running.stdout);
+  const stderr = collect(running.stderr);
+  stdin.on('error', () => undefined); // a command need not read its input
+  stdin.end(options.input ?? '');
   return new Promise((resolve) => {
     let stopped: CommandEnd | undefined;
     const timers: NodeJS.Timeout[] = [];
     const stop = (end: CommandEnd): void => {
-      if (stopped !== undefined || group === undefined) return;
+      if (stopped !== undefined) return;
       stopped = end;
-      timers.push(...stopGroup(child, group));
+      timers.push(...stopGroup(running));
     };
     const onAbort = (): void => {
       stop({ kind: 'aborted' });
-    };
-    const finish = (end: CommandEnd): void => {
-      for (const timer of timers) clearTimeout(timer);
-      options.signal?.removeEventListener('abort', onAbort);
-      if (group !== undefined) {
-        killGroup(group, 'SIGKILL');
-        options.onGroup?.(group, 'gone');
-      }
-      resolve({ end, stdout: stdout(), stderr: stderr() });
     };
     timers.push(
       setTimeout(() => {
@@ -119,11 +191,14 @@ function supervise(child: ChildProcessWithoutNullStreams, options: CommandOption
       }, options.milliseconds),
     );
     options.signal?.addEventListener('abort', onAbort, { once: true });
-    child.on('error', (error) => {
-      if (group === undefined) finish({ kind: 'notStarted', reason: error.message });
+    // What is left of the group, the watcher at least, would keep the pipes open.
+    child.on('exit', () => {
+      killGroup(group, 'SIGKILL');
     });
     child.on('close', (status, signal) => {
-      if (group !== undefined) finish(stopped ?? endOf(status, signal));
+      for (const timer of timers) clearTimeout(timer);
+      options.signal?.removeEventListener('abort', onAbort);
+      resolve({ end: stopped ?? endOf(status, signal), stdout: stdout(), stderr: stderr() });
     });
   });
 }
@@ -134,28 +209,44 @@ function endOf(status: number | null, signal: string | null): CommandEnd {
 
 /** Runs a command while the caller waits. */
 export function runCommandSync(command: readonly string[], options: CommandOptions): CommandOutcome {
-  const [file = '', ...parameters] = command;
-  if (hasNul(command)) return nulInArguments;
+  const impossible = refusal(command);
+  if (impossible !== undefined) return impossible;
+  const first = runOnce(command, options);
+  if (!('isTransient' in first)) return first;
+  if (!first.isTransient) return first.outcome;
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, retryMilliseconds);
+  const second = runOnce(command, options);
+  return 'isTransient' in second ? second.outcome : second;
+}
+
+function runOnce(command: readonly string[], options: CommandOptions): CommandOutcome | Refused {
+  const [file = '', ...parameters] = isWatched() ? watchedCommand(command, 'parent', options.scratch) : command;
   const settings = {
     input: options.input ?? '',
     env: { ...options.environment },
-    timeout: options.milliseconds,
+    timeout: Math.max(1, Math.ceil(options.milliseconds)),
     killSignal: 'SIGKILL',
     maxBuffer: 16 * maxOutput,
     // Not in the documented options of the synchronous form, but obeyed by it: the child leads a group of its own.
     detached: true,
   } as const;
-  const result = spawnSync(file, parameters, settings);
-  if (result.pid > 0) killGroup(result.pid, 'SIGKILL');
-  const text = (bytes: Buffer | null): string => (bytes ?? Buffer.alloc(0)).subarray(0, maxOutput).toString('utf8');
-  return { end: endOfSync(result), stdout: text(result.stdout), stderr: text(result.stderr) };
+  try {
+    const result = spawnSync(file, parameters, settings);
+    if (result.pid > 0) killGroup(result.pid, 'SIGKILL');
+    const end = endOfSync(result);
+    if (end === undefined) return refused(result.error);
+    const text = (bytes: Buffer | null): string => (bytes ?? Buffer.alloc(0)).subarray(0, maxOutput).toString('utf8');
+    return { end, stdout: text(result.stdout), stderr: text(result.stderr) };
+  } catch (error) {
+    return refused(error);
+  }
 }
 
-function endOfSync(result: ReturnType<typeof spawnSync>): CommandEnd {
+/** How a command ended; undefined where it was not started. */
+function endOfSync(result: ReturnType<typeof spawnSync>): CommandEnd | undefined {
   const code = (result.error as NodeJS.ErrnoException | undefined)?.code;
   if (code === 'ETIMEDOUT') return { kind: 'timedOut' };
   if (code === 'ENOBUFS') return { kind: 'signalled', signal: 'SIGKILL, after endless output' };
   // EPIPE: the command ended without reading its input, which is its right.
-  if (result.error !== undefined && code !== 'EPIPE') return { kind: 'notStarted', reason: result.error.message };
-  return endOf(result.status, result.signal);
+  return result.error !== undefined && code !== 'EPIPE' ? undefined : endOf(result.status, result.signal);
 }

@@ -1,4 +1,5 @@
 import { afterAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { execFileSync } from 'node:child_process';
 import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -150,10 +151,56 @@ describe('findToolchain', () => {
     }
   });
 
-  test('a time-out is not remembered', () => {
-    fake('g++', `test -e ${join(bin, 'awake')} || sleep 60; ${gcc('12.2.0')}`);
-    expect(outcomes(find({ milliseconds: 400 }))[0]).toBe('g++ hangs');
-    writeFileSync(join(bin, 'awake'), '');
+  test.each([
+    ['sleep 60', 'hangs'],
+    ['kill -KILL $$', 'crashes'],
+    ['exit 1', 'fails'],
+    ['echo garbage; exit', 'unknown'],
+  ])('a compiler that does `%s` once is forgotten', (fault, outcome) => {
+    fake('g++', `test -e ${join(bin, 'well')} || { ${fault}; }; ${gcc('12.2.0')}`);
+    expect(outcomes(find({ milliseconds: 400 }))[0]).toBe(`g++ ${outcome}`);
+    writeFileSync(join(bin, 'well'), '');
+    expect(outcomes(find())).toEqual(['g++ chosen']);
+  });
+
+  test('a compiler that fails once is asked once more', () => {
+    fake('g++', `mkdir ${join(bin, 'asked')} 2>/dev/null && kill -KILL $$; ${gcc('12.2.0')}`);
+    expect(outcomes(find())).toEqual(['g++ chosen']);
+  });
+
+  test('what is chosen because a better one failed is not remembered either', () => {
+    fake('mine', `test -e ${join(bin, 'well')} || exit 1; ${gcc('13.1.0')}`);
+    fake('g++', gcc('12.2.0'));
+    expect(outcomes(find({ cxx: 'mine' }))).toEqual(['mine fails', 'g++ chosen']);
+    writeFileSync(join(bin, 'well'), '');
+    expect(outcomes(find({ cxx: 'mine' }))).toEqual(['mine chosen']);
+  });
+
+  test('many that hang have one bound together', () => {
+    const compilers = ['one', 'two', 'three', 'four'];
+    for (const name of compilers) fake(name, 'sleep 60');
+    const started = performance.now();
+    expect(outcomes(find({ compilers, totalMilliseconds: 600 })).slice(0, 4)).toEqual(
+      compilers.map((name) => `${name} hangs`),
+    );
+    expect(performance.now() - started).toBeLessThan(10_000);
+  });
+
+  test('flags that change numerics are not passed on, and the report says so', () => {
+    fake('g++', gcc('12.2.0'));
+    const cxx = 'g++ -ffast-math -m64 -Ofast -fno-signed-zeros -ffp-contract=fast -mrecip=all -O1';
+    const report = find({ cxx });
+    expect(requireToolchain(report).command).toEqual([join(bin, 'g++'), '-m64', '-O1']);
+    expect(requireToolchain(report).droppedFlags).toEqual([
+      ...['-ffast-math', '-Ofast', '-fno-signed-zeros', '-ffp-contract=fast', '-mrecip=all'],
+    ]);
+    expect(report.searched[0]?.detail).toContain('without -ffast-math -Ofast');
+  });
+
+  test('a record that is a FIFO is not waited for', () => {
+    fake('g++', gcc('12.2.0'));
+    mkdirSync(directory);
+    execFileSync('mkfifo', [join(directory, 'toolchain.json')]);
     expect(outcomes(find())).toEqual(['g++ chosen']);
   });
 
@@ -187,6 +234,7 @@ chmod +x "$last"`,
     const toolchain = requireToolchain(find());
     const report = probeIsa(toolchain, { directory });
     expect(report.isa).toBe('scalar');
+    expect(report.probed.every(({ lasting }) => lasting)).toBe(true);
     for (const { isa, outcome, detail } of report.probed) {
       expect([outcome, detail]).toEqual(isa === 'scalar' ? ['runs', ''] : ['not executed', 'ended with SIGILL']);
     }
@@ -196,14 +244,53 @@ chmod +x "$last"`,
   });
 });
 
+/** A compiler whose programs run, but for the first so many calls that build one. */
+const failing = (times: number, fault: string): string => `case "$*" in *--version*) ${gcc('12.2.0')}; exit;; esac
+for i in $(seq ${String(times)}); do mkdir ${join(root, `failed${String(round)}-`)}$i 2>/dev/null && { ${fault}; }; done
+for last; do :; done
+printf '#!/bin/sh\nexit 0\n' > "$last"; chmod +x "$last"`;
+
+describe('a probe that fails for a reason that may pass', () => {
+  const [best] = process.arch === 'x64' ? ['avx512'] : process.arch === 'arm64' ? ['neon'] : ['scalar'];
+
+  test('is tried once more', () => {
+    fake('g++', failing(1, 'kill -KILL $$'));
+    expect(probeIsa(requireToolchain(find()), { directory }).isa).toBe(best);
+  });
+
+  test('costs this process alone its best instructions, and the next one has them', () => {
+    fake('g++', failing(2, 'echo "cc1plus: fatal error: out of memory" >&2; exit 1'));
+    const toolchain = requireToolchain(find());
+    const first = probeIsa(toolchain, { directory });
+    if (best !== 'scalar') expect(first.isa).not.toBe(best);
+    expect(first.probed[0]).toMatchObject({ outcome: 'not compiled', lasting: false });
+    expect(probeIsa(toolchain, { directory }).isa).toBe(best);
+  });
+
+  test('a compiler that hangs is given up in time', () => {
+    fake('g++', `case "$*" in *--version*) ${gcc('12.2.0')}; exit;; esac; sleep 60`);
+    const attempt = (): unknown => probeIsa(requireToolchain(find()), { directory, totalMilliseconds: 400 });
+    const started = performance.now();
+    expect(attempt).toThrow(expect.objectContaining({ code: 'COMPILER_UNUSABLE' }));
+    expect(performance.now() - started).toBeLessThan(10_000);
+  });
+});
+
 const real = findToolchain({ path: process.env['PATH'] ?? '' });
 if (real.toolchain === undefined) console.log('skipped: probing the real compiler, because none was found');
 const host = real.toolchain === undefined ? describe.skip : describe;
 
 host('the compiler of this machine', () => {
+  test('that turns fast-math on by itself is refused', () => {
+    fake('g++', `exec ${real.toolchain?.command.join(' ') ?? ''} -ffast-math "$@"`);
+    const attempt = (): unknown => probeIsa(requireToolchain(find()), { directory });
+    expect(attempt).toThrow(expect.objectContaining({ code: 'COMPILER_UNUSABLE' }));
+    expect(attempt).toThrow(/turns -ffast-math on by itself/);
+  });
+
   test('emits something that runs', () => {
     const report = probeIsa(requireToolchain(real), { directory });
-    expect(report.probed.at(-1)).toEqual({ isa: report.isa, outcome: 'runs', detail: '' });
+    expect(report.probed.at(-1)).toEqual({ isa: report.isa, outcome: 'runs', detail: '', lasting: true });
     expect(['avx512', 'avx2', 'neon', 'scalar']).toContain(report.isa);
     expect(probeIsa(requireToolchain(real), { directory })).toEqual(report);
   });

@@ -1,12 +1,13 @@
 // Finds a C++ compiler that works. In: where to look, and the values of the environment that matter. Out: a report that
 // lists every place and what happened there, and the compiler that was chosen, if any.
 //
-// A candidate is accepted when `--version` ends in time and names a compiler we know, new enough. The report is kept on
-// disk under the identity of every candidate's file, so a warm start reads one small file and starts no process; a
-// report with a time-out in it is not kept, because the machine may just have been busy.
+// A candidate is accepted when `--version` ends in time and names a compiler we know, new enough. A report with a compiler is kept
+// on disk under the identity of every candidate's file, so a warm start reads one small file and starts no process. A candidate
+// that failed is asked again by every process, for the cause may be gone: docs/notes/trust.md.
 import { stableHash } from '@tsinductor/base';
 import { compilerNotFound } from './errors.ts';
 import { readRecord, writeRecord } from './json-record.ts';
+import type { RecordPlace } from './json-record.ts';
 import { locateCompilers, locateVersioned } from './locate-compilers.ts';
 import type { Candidate, CandidateOrigin, LocateOptions } from './locate-compilers.ts';
 import { runCommandSync } from './run-command.ts';
@@ -24,6 +25,8 @@ export interface Toolchain {
   /** The first line of `--version`. */
   readonly version: string;
   readonly fingerprint: CompilerFingerprint;
+  /** Flags behind the compiler's name that are not passed on, because they change numerics; none, if absent. */
+  readonly droppedFlags?: readonly string[];
   /** Flags that stand behind all others wherever generated code is compiled; none, if absent. */
   readonly lastFlags?: readonly string[];
   /** The whole environment that compilers are started with. */
@@ -48,36 +51,75 @@ export interface ToolchainReport {
 interface ToolchainOptions extends LocateOptions {
   /** Where the report is kept; nothing is kept without it. */
   readonly directory?: string;
+  /** A directory with reports of others, which is only read. */
+  readonly readable?: string | undefined;
   /** How long one `--version` may take. */
   readonly milliseconds?: number;
+  /** How long all of them may take together; each has half a second in any case. */
+  readonly totalMilliseconds?: number;
   /** Further variables for the compilers, such as those of Nix or Conda wrappers. */
   readonly environment?: Readonly<Record<string, string>>;
 }
+
+/** A `--version` takes some milliseconds; what takes so long hangs. */
+const versionMilliseconds = 3000;
+const searchMilliseconds = 6000;
+/** What a candidate is given when those before it have used up the time. */
+const leastMilliseconds = 500;
 
 const oldest: Readonly<Record<CompilerFamily, number>> = { gcc: 9, clang: 11 };
 
 /** Looks for a compiler, or recalls what the last look found. */
 export function findToolchain(options: ToolchainOptions): ToolchainReport {
-  const settings = {
-    environment: { LC_ALL: 'C', PATH: options.path, ...options.environment },
-    milliseconds: options.milliseconds ?? 10_000,
-    directory: options.directory,
-  };
-  const plain = recall('toolchain.json', locateCompilers(options), settings);
+  const settings = settingsOf(options);
+  const plain = recall(plainRecord, locateCompilers(options), settings);
   if (plain.toolchain !== undefined) return plain;
-  const versioned = recall('toolchain-versioned.json', locateVersioned(options), settings);
+  const versioned = recall(versionedRecord, locateVersioned(options), settings);
   return { toolchain: versioned.toolchain, searched: [...plain.searched, ...versioned.searched] };
 }
 
+/** What `findToolchain` would find without starting anything: an earlier look is on disk, or there is no file to look at. */
+export function knownToolchain(options: ToolchainOptions): ToolchainReport | undefined {
+  const settings = settingsOf(options);
+  const plain = recorded(plainRecord, locateCompilers(options), settings).known;
+  if (plain === undefined || plain.toolchain !== undefined) return plain;
+  return recorded(versionedRecord, locateVersioned(options), settings).known;
+}
+
+const plainRecord = 'toolchain.json';
+const versionedRecord = 'toolchain-versioned.json';
+
+const settingsOf = (options: ToolchainOptions): ProbeSettings => ({
+  environment: { LC_ALL: 'C', PATH: options.path, ...options.environment },
+  milliseconds: options.milliseconds ?? versionMilliseconds,
+  deadline: performance.now() + (options.totalMilliseconds ?? searchMilliseconds),
+  directory: options.directory,
+  readable: options.readable,
+});
+
+/** What is known of a look at these candidates, and where and under which key it is kept. */
+function recorded(
+  name: string,
+  candidates: readonly Candidate[],
+  { directory, readable, environment }: ProbeSettings,
+): { readonly place: RecordPlace; readonly key: string; readonly known: ToolchainReport | undefined } {
+  const place = { directory, readable, name };
+  const key = stableHash({ format: 2, candidates, environment, platform: process.platform, arch: process.arch });
+  const isNone = candidates.every(({ file }) => file === undefined);
+  const none = { toolchain: undefined, searched: candidates.map(missingPlace) };
+  return { place, key, known: isNone ? none : readRecord(place, key, isReport) };
+}
+
 function recall(name: string, candidates: readonly Candidate[], settings: ProbeSettings): ToolchainReport {
-  const { directory, environment } = settings;
-  const key = stableHash({ format: 1, candidates, environment, platform: process.platform, arch: process.arch });
-  const known = readRecord({ directory, name }, key, isReport);
+  const { place, key, known } = recorded(name, candidates, settings);
   if (known !== undefined) return known;
   const report = search(candidates, settings);
-  if (!report.searched.some(({ outcome }) => outcome === 'hangs')) writeRecord({ directory, name }, key, report);
+  if (report.toolchain !== undefined && report.searched.every(isLasting)) writeRecord(place, key, report);
   return report;
 }
+
+/** Whether the outcome follows from the files that the key names: then another process would find the same. */
+const isLasting = ({ outcome }: SearchedPlace): boolean => ['chosen', 'missing', 'too old'].includes(outcome);
 
 /** The chosen compiler; throws COMPILER_NOT_FOUND, with every place that was searched, where there is none. */
 export function requireToolchain(report: ToolchainReport): Toolchain {
@@ -99,13 +141,18 @@ export const describePlace = ({ name, origin, outcome, detail }: SearchedPlace):
 interface ProbeSettings {
   readonly environment: Readonly<Record<string, string>>;
   readonly milliseconds: number;
+  readonly deadline: number;
   readonly directory: string | undefined;
+  readonly readable: string | undefined;
 }
 
 function search(candidates: readonly Candidate[], settings: ProbeSettings): ToolchainReport {
   const searched: SearchedPlace[] = [];
   for (const candidate of candidates) {
-    const { place, toolchain } = probe(candidate, settings);
+    const first = probe(candidate, settings);
+    // Once more, for what killed it, or kept it from starting, may be over.
+    const isWorthAnother = ['crashes', 'fails', 'unknown'].includes(first.place.outcome);
+    const { place, toolchain } = isWorthAnother ? probe(candidate, settings) : first;
     searched.push(place);
     if (toolchain !== undefined) return { toolchain, searched };
   }
@@ -121,10 +168,14 @@ function probe(candidate: Candidate, settings: ProbeSettings): { place: Searched
     outcome,
     detail,
   });
-  if (file === undefined) return { place: place('missing', candidate.missing) };
+  if (file === undefined) return { place: missingPlace(candidate) };
   const command = [file.path, ...parameters];
-  const { end, stdout } = runCommandSync([...command, '--version'], settings);
-  if (end.kind !== 'exited' || end.status !== 0) return { place: place(...failure(end, settings.milliseconds)) };
+  const milliseconds = Math.min(
+    settings.milliseconds,
+    Math.max(leastMilliseconds, settings.deadline - performance.now()),
+  );
+  const { end, stdout } = runCommandSync([...command, '--version'], { ...settings, milliseconds });
+  if (end.kind !== 'exited' || end.status !== 0) return { place: place(...failure(end, milliseconds)) };
   const parsed = parseVersion(stdout);
   if (parsed === undefined) return { place: place('unknown', 'its --version names neither GCC nor clang') };
   const { family, major, version } = parsed;
@@ -134,9 +185,11 @@ function probe(candidate: Candidate, settings: ProbeSettings): { place: Searched
   const { PATH: _path, ...variables } = settings.environment;
   const identity = [file.realPath, file.size, file.modified];
   const fingerprint = stableHash({ family, version, identity, parameters, variables });
+  const { dropped } = candidate;
   return {
-    place: place('chosen', version),
+    place: place('chosen', dropped.length === 0 ? version : `${version}; without ${dropped.join(' ')}`),
     toolchain: {
+      ...(dropped.length === 0 ? {} : { droppedFlags: dropped }),
       command,
       family,
       version,
@@ -146,10 +199,18 @@ function probe(candidate: Candidate, settings: ProbeSettings): { place: Searched
   };
 }
 
+const missingPlace = ({ origin, name, missing }: Candidate): SearchedPlace => ({
+  origin,
+  name,
+  path: undefined,
+  outcome: 'missing',
+  detail: missing,
+});
+
 function failure(end: CommandEnd, milliseconds: number): [CandidateOutcome, string] {
   switch (end.kind) {
     case 'timedOut':
-      return ['hangs', `--version was stopped after ${String(milliseconds)} ms`];
+      return ['hangs', `--version was stopped after ${String(Math.round(milliseconds))} ms`];
     case 'signalled':
       return ['crashes', `--version ended with ${end.signal}`];
     case 'exited':

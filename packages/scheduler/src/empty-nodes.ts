@@ -2,9 +2,9 @@
 // state, and a scatter of no elements what it begins with; none of them reads anything else, so that what only they read is not computed. After this step, divisions by
 // extents of what is read are divisions by something.
 import { at, dtypeInfo, get } from '@tsinductor/base';
-import { axisIndex, BodyBuilder, replayBody, withoutUnreadOuts } from '@tsinductor/ir';
+import { axisIndex, BodyBuilder, hasChecks, replayBody, withoutUnreadOuts } from '@tsinductor/ir';
 import type { Axis, Body, BufferDecl, BufferId, LoopNode, LoopProgram, ScalarId } from '@tsinductor/ir';
-import { buffersRead, loopsOf, overOf, resultAxes } from './node-access.ts';
+import { bodiesOf, buffersRead, loopsOf, overOf, resultAxes } from './node-access.ts';
 
 export const isEmptyAxis = (axis: Axis): boolean => axis.extent.kind === 'int' && axis.extent.value === 0;
 
@@ -59,13 +59,14 @@ function zeros(body: BodyBuilder, { outs }: LoopNode, declared: Declared): reado
   });
 }
 
-/** Without nodes whose results nobody needs any more. */
+/** Without nodes whose results nobody needs any more, but for those that check something. */
 export function withoutUnread(nodes: readonly LoopNode[], { outputs }: LoopProgram): readonly LoopNode[] {
   const needed = new Set<BufferId>(outputs);
   const kept: LoopNode[] = [];
   for (const node of nodes.toReversed()) {
-    if (!node.outs.some((out) => needed.has(out))) continue;
-    kept.push(withoutUnreadOuts(node, needed));
+    const isNeeded = node.outs.some((out) => needed.has(out));
+    if (!isNeeded && !bodiesOf(node).some(hasChecks)) continue;
+    kept.push(isNeeded ? withoutUnreadOuts(node, needed) : node);
     for (const buffer of buffersRead(node)) needed.add(buffer);
   }
   return kept.reverse();

@@ -1,4 +1,4 @@
 // The public API of @tsinductor/scheduler: re-exports only.
-export { schedule, schedulingOf } from './schedule.ts';
+export { inlineValues, schedule, schedulingOf } from './schedule.ts';
 export { scheduleSteps } from './steps.ts';
 export type { Measure } from './fusion-trial.ts';

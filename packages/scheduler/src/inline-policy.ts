@@ -6,6 +6,7 @@ import {
   equal,
   freeAxes,
   freeIndirects,
+  hasChecks,
   int,
   loadsOf,
   scalarOperands,
@@ -16,6 +17,7 @@ import { pointwise } from '@tsinductor/ops';
 import { isEmptyAxis } from './empty-nodes.ts';
 import { maskBounds } from './masked-point.ts';
 import type { Bounds } from './masked-point.ts';
+import { readsAll } from './reads-all.ts';
 import { bodiesOf, bodyReads, isUnit, loopsOf, pointBody, wholeReads } from './node-access.ts';
 
 interface Thresholds {
@@ -35,6 +37,8 @@ export interface Cost {
   readonly reads: ReadonlySet<BufferId>;
   /** Loads under a mask, as the pieces of a concatenation are read. */
   readonly masked: number;
+  /** Whether something is checked at each point. */
+  readonly checks: boolean;
 }
 
 export interface Verdict {
@@ -70,6 +74,7 @@ export function bodyCost(body: Body): Cost {
     heaviest,
     reads: new Set(loads.map((load) => load.buffer)),
     masked: loads.filter(({ mask }) => mask !== undefined).length,
+    checks: hasChecks(body),
   };
 }
 
@@ -78,6 +83,7 @@ export const joinCosts = (a: Cost, b: Cost): Cost => ({
   heaviest: Math.max(a.heaviest, b.heaviest),
   reads: new Set([...a.reads, ...b.reads]),
   masked: a.masked + b.masked,
+  checks: a.checks || b.checks,
 });
 
 export interface Candidate {
@@ -90,7 +96,7 @@ export interface Candidate {
 }
 
 /** Why a producer's value cannot stand in the place of the loads of its buffer; undefined: it can, if its write is dense. */
-export function cannotInline({ producer, buffer, readers }: Candidate): string | undefined {
+export function cannotInline({ producer, buffer, cost, readers }: Candidate): string | undefined {
   if (producer.axes.some(isEmptyAxis)) return 'it is empty';
   for (const reader of readers) {
     if (wholeReads(reader).includes(buffer)) {
@@ -102,6 +108,8 @@ export function cannotInline({ producer, buffer, readers }: Candidate): string |
       return 'a reduction reads it apart from its elements';
     }
   }
+  if (cost.checks && !readers.some((reader) => readsAll(reader, producer, buffer)))
+    return 'it checks indices of which no reader uses all';
   return producer.writes.length === 1 ? undefined : 'it has several results';
 }
 

@@ -56,7 +56,9 @@ function findLocals(stages: readonly Stage[], { cluster, facts, isPrivate }: Loc
   return stages.flatMap((stage) =>
     stage.members.flatMap(({ node }) =>
       node.outs.flatMap((buffer, slot): LocalBuffer[] => {
-        if (node.kind === 'sort' || !isPrivate(buffer)) return [];
+        // What nobody reads is computed for its checks: a map's value is dropped, what others write has a place.
+        const isUnread = node.kind !== 'map' && facts.readers(buffer).length === 0;
+        if (node.kind === 'sort' || isUnread || !isPrivate(buffer)) return [];
         const isPassing = isReadWithin(stage, buffer, facts) || innerAxes(node, cluster.outer).length === 0;
         if (isPassing) return [{ buffer, kind: 'scalar', size: int(1) }];
         return rowOf(node, slot, { cluster, facts });

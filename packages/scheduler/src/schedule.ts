@@ -2,11 +2,11 @@
 // and a reason for every decision. A pure function of the program and the configuration.
 import type { Watch } from '@tsinductor/base';
 import type { Config } from '@tsinductor/config';
-import type { LoopProgram, Schedule } from '@tsinductor/ir';
+import type { Decision, LoopProgram, Schedule } from '@tsinductor/ir';
 import type { Choices } from './choices.ts';
 import { choicesOf } from './custom-passes.ts';
 import type { Measure } from './fusion-trial.ts';
-import { scheduleSteps } from './steps.ts';
+import { inlineSteps, scheduleSteps } from './steps.ts';
 import type { Scheduling } from './steps.ts';
 
 interface ScheduleOptions {
@@ -21,6 +21,20 @@ interface ScheduleOptions {
 
 export const schedule = (program: LoopProgram, options: ScheduleOptions): Schedule =>
   scheduleSteps().run(program, schedulingOf(options), options.watch);
+
+/**
+ * The program with values computed where they are read, for those who run it node by node: a chain of operations on elements is
+ * one node, and what nobody stores any more is declared no more.
+ */
+export function inlineValues(
+  program: LoopProgram,
+  options: Pick<ScheduleOptions, 'config'>,
+): { readonly program: LoopProgram; readonly decisions: readonly Decision[] } {
+  const { nodes, decisions } = inlineSteps().run(program, schedulingOf(options));
+  const stored = new Set(nodes.flatMap(({ outs }) => outs));
+  const buffers = program.buffers.filter(({ id, role }) => role !== 'temporary' || stored.has(id));
+  return { program: { ...program, buffers, nodes }, decisions };
+}
 
 /** The options with what the configuration says in the place of those that are not given. */
 export const schedulingOf = ({ config, choices, measure }: ScheduleOptions): Scheduling => ({

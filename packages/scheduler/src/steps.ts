@@ -214,11 +214,14 @@ const plan: Step<Groups, Schedule> = {
   },
 };
 
-const steps: Pipeline<LoopProgram, Schedule, Scheduling> = Pipeline.of(resolveEmpty)
+/** Down to the nodes that are left when values stand where they are read. */
+const inlining: Pipeline<LoopProgram, Nodes, Scheduling> = Pipeline.of(resolveEmpty)
   .then(separate)
   .then(inline)
   .then(decide)
-  .then(dropZeros)
+  .then(dropZeros);
+
+const steps: Pipeline<LoopProgram, Schedule, Scheduling> = inlining
   .then(prologues)
   .then(normalize)
   .then(customNodes)
@@ -231,5 +234,6 @@ const steps: Pipeline<LoopProgram, Schedule, Scheduling> = Pipeline.of(resolveEm
   .then(customOrder)
   .then(plan);
 
-/** A function, as all that this package exports is loaded when it is called. */
+/** Functions, as all that this package exports is loaded when it is called. */
 export const scheduleSteps = (): typeof steps => steps;
+export const inlineSteps = (): typeof inlining => inlining;

@@ -25,6 +25,14 @@ export function readNumbers(operation: string, values: readonly Tensor[]): reado
   return numbers;
 }
 
+/** Reads a count, the only element of a tensor that nobody else needs. */
+export function readCount(number: Tensor, operation: string): number {
+  const { storage, layout } = readPlace(number, operation);
+  const count = Number(storage.read('i64', layout.offset, layout.offset + 1)[0]);
+  number.dispose();
+  return count;
+}
+
 /** The first `count` elements of a vector, which is computed now: a view, and no symbol of its size is left. */
 export function firstOf(vector: Tensor, count: number, operation: string): Tensor {
   const { storage, layout } = readPlace(vector, operation);
@@ -32,7 +40,7 @@ export function firstOf(vector: Tensor, count: number, operation: string): Tenso
 }
 
 /** A vector of a size that was read, whose elements mean nothing: further tensors take their size from it. */
-const ofSize = (count: number): Tensor =>
+export const ofSize = (count: number): Tensor =>
   placedTensor('u8', storageOn(ambientDevice(), byteSize('u8', count)), rowMajorLayout([count]));
 
 /** Zeros of a size that was read: one that changes does not make another segment. */

@@ -1,8 +1,9 @@
 // What comparisons of objects see of a tensor. Test runners' `toEqual` iterates, so it meets the elements. Others look at an
-// object's own members and at what `Object.prototype.toString` says of it: node:assert's deepStrictEqual, chai's deep equal.
+// object's own members and at what `Object.prototype.toString` says of it: node:assert's deepStrictEqual, chai's deep equal. What they
+// print of tensors that differ is `toJSON`, of a copy in Jest.
 import { dtypeInfo, sha256 } from '@tsinductor/base';
 import { processState } from './process-state.ts';
-import type { Tensor } from './tensor.ts';
+import type { NestedArray, Tensor } from './tensor.ts';
 
 /** Equal for tensors with equal elements: every NaN is the same one, 0 and -0 are two values. */
 function digestOf(tensor: Tensor): string {
@@ -25,3 +26,22 @@ export const toStringTag: PropertyDescriptor = {
     return processState.recorder === undefined ? `${kind} ${digestOf(this)}` : kind;
   },
 };
+
+const elements: symbol = Symbol.for('tsinductor.elements');
+
+/**
+ * What Jest copies of a tensor to print how two differ: without this list it would read every property, some of which refuse (`H` of
+ * a vector), and print the lists that storages and views hold.
+ */
+export const copiedByJest: PropertyDescriptorMap = {
+  [Symbol.for('@jest/serializableProperties')]: { value: ['dtype', 'shape', Symbol.toStringTag, elements] },
+  [elements]: {
+    get(this: Tensor): unknown {
+      return this.isDisposed ? this.toString() : this.toArray();
+    },
+  },
+};
+
+/** The elements, where a copy of a tensor is printed that has them as a value. */
+export const copiedElements = (tensor: object): NestedArray | undefined =>
+  Object.getOwnPropertyDescriptor(tensor, elements)?.value as NestedArray | undefined;

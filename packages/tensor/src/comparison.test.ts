@@ -83,3 +83,37 @@ test('structuredClone refuses a tensor, and says what to send', () => {
 test('JSON has the elements', () => {
   expect(JSON.stringify({ a: f32(1, 2), b: tensor(true), c: tensor([[1n]]) })).toBe('{"a":[1,2],"b":true,"c":[[1]]}');
 });
+
+/** What Jest prints of two values that are not equal, without its colours. */
+function shown(received: unknown, expected: unknown): string {
+  try {
+    expect(received).toEqual(expected);
+  } catch (error) {
+    // eslint-disable-next-line no-control-regex -- the colours are such characters
+    return (error as Error).message.replace(/\u001b\[\d+m/g, '');
+  }
+  return '';
+}
+
+test('how tensors differ is shown by their elements, else by dtype and shape', () => {
+  expect(shown(f32(1, 2), f32(1, 3))).toMatch(/Array \[\n\s+1,\n- +3,\n\+ +2,\n\s+\]/);
+  expect(
+    shown(
+      {
+        a: tensor([
+          [1, 2],
+          [3, 4],
+        ]),
+      },
+      {
+        a: tensor([
+          [1, 2],
+          [3, 5],
+        ]),
+      },
+    ),
+  ).toMatch(/3,\n- +5,\n\+ +4,/);
+  expect(shown(tensor(1), tensor(2))).toMatch(/\n- 2\n\+ 1/);
+  expect(shown(f32(1), tensor([1]))).toMatch(/- +"dtype": "i64",\n\+ +"dtype": "f32",/);
+  expect(shown(zeros([0, 2]), zeros([0, 3]))).toMatch(/- +3,\n\+ +2,/);
+});

@@ -78,6 +78,34 @@ describe('functions whose results depend on values', () => {
     expect(lists(unique(tensor([2n ** 60n + 1n, 2n ** 60n])))).toEqual([[2n ** 60n, 2n ** 60n + 1n]]);
   });
 
+  test.each([
+    ['numbers of a small range', 'i64', (k: number) => BigInt(-3 + ((k * 7919) % 11))],
+    ['a range that leaves numbers out', 'i32', (k: number) => ((k * 31) % 13) * 40 - 100],
+    ['bytes', 'u8', (k: number) => (k * k) % 256],
+    ['numbers of 8 bits with a sign', 'i8', (k: number) => ((k * 5) % 256) - 128],
+    ['bools', 'bool', (k: number) => k % 3 === 0],
+    ['numbers that are all one', 'i64', () => -5n],
+    ['a range wider than the vector', 'i64', (k: number) => BigInt((k % 3) * 1e6)],
+    ['a small range of numbers that no double tells apart', 'i64', (k: number) => 2n ** 60n + BigInt(k % 5)],
+    ['few different floats', 'f32', (k: number) => (k % 4) / 2],
+  ] as const)('unique of thousands of elements: %s', (_, dtype, elementAt) => {
+    const elements = Array.from({ length: 4100 }, (_, k) => elementAt(k));
+    const x = tensor(elements, { dtype }).reshape([2, 2050]);
+    const distinct = [...new Set<unknown>(elements)].sort((a, b) => Number((a as bigint) > (b as bigint)) * 2 - 1);
+    const found = unique(x, { returnInverse: true, returnCounts: true }) as Tensor[];
+    const [values, inverse, counts] = found.map((one) => one.flatten().toArray());
+    const asGiven = (list: unknown): unknown => (list as (number | bigint | boolean)[]).map((one) => BigInt(one));
+    const whole = dtype === 'f32' ? (list: unknown): unknown => list : asGiven;
+    expect(whole(values)).toEqual(whole(distinct));
+    expect(inverse).toEqual(elements.map((element) => distinct.indexOf(element)));
+    expect(counts).toEqual(distinct.map((one) => elements.filter((element) => element === one).length));
+    expect(found.map((one) => [one.dtype, one.shape])).toEqual([
+      [dtype, [distinct.length]],
+      ['i64', [2, 2050]],
+      ['i64', [distinct.length]],
+    ]);
+  });
+
   test('uniqueConsecutive', () => {
     expect(lists(uniqueConsecutive(tensor([1, 1, 2, 2, 1]), { returnCounts: true }))).toEqual([
       [1, 2, 1],

@@ -2,7 +2,9 @@
 // hold them, so they are not in the operator table: they are made of operators around the reading of a count
 // (compaction.ts), which ends a segment or breaks a trace.
 import { at, dtypeInfo } from '@tsinductor/base';
-import { extremesOf, firstOf, op, placesOf, positionsOf, readNumbers, zerosOfSize } from './compaction.ts';
+import { extremesOf, firstOf, op, placesOf, positionsOf, readCount, readNumbers, zerosOfSize } from './compaction.ts';
+import { countedValues } from './counted-values.ts';
+import type { CountedValues } from './counted-values.ts';
 import { dispatch, dispatchOne } from './dispatch.ts';
 import { besideOperands } from './device.ts';
 import { badArgument, notATensor } from './errors.ts';
@@ -149,24 +151,35 @@ function distinctSlices(input: Tensor, options: Distinct): Tensor | Tensor[] {
   return found.length === 1 ? at(found, 0) : found;
 }
 
-/** Elements are runs of an operator of its own: one call, whose results are cut to what was found. */
+/** Whole numbers of a small range are counted; other elements are runs of an order. */
 function distinctElements(input: Tensor, options: Distinct): Tensor | Tensor[] {
   const { isSorted, returnInverse = false, returnCounts = false } = options;
-  const operation = isSorted ? 'unique' : 'uniqueConsecutive';
-  const named = { isSorted, inverse: returnInverse, counts: returnCounts };
-  const [values, number, ...others] = dispatch('distinctRuns', [op('flatten', input)], named) as [
-    Tensor,
-    Tensor,
-    ...Tensor[],
+  const vector = op('flatten', input);
+  const wanted = { inverse: returnInverse, counts: returnCounts };
+  const { values, inverse, counts } =
+    (isSorted ? countedValues(vector, wanted) : undefined) ?? elementRuns(vector, { isSorted, ...wanted });
+  const found = [
+    values,
+    ...(inverse === undefined ? [] : [op('reshape', inverse, input.shape)]),
+    ...(counts === undefined ? [] : [counts]),
   ];
-  const { storage, layout } = readPlace(number, operation);
-  const count = Number(storage.read('i64', layout.offset, layout.offset + 1)[0]);
-  number.dispose();
-  const cut = (vector: Tensor): Tensor => keptPart(vector, count, operation);
-  const inverse = returnInverse ? [op('reshape', others[0], input.shape)] : [];
-  const counts = returnCounts ? [cut(at(others, others.length - 1))] : [];
-  const found = [cut(values), ...inverse, ...counts];
-  return found.length === 1 ? at(found, 0) : found;
+  return found.length === 1 ? values : found;
+}
+
+/** Runs are an operator of its own: one call, whose results are cut to what was found. */
+function elementRuns(
+  vector: Tensor,
+  named: { readonly isSorted: boolean; readonly inverse: boolean; readonly counts: boolean },
+): CountedValues {
+  const operation = named.isSorted ? 'unique' : 'uniqueConsecutive';
+  const [values, number, ...others] = dispatch('distinctRuns', [vector], named) as [Tensor, Tensor, ...Tensor[]];
+  const count = readCount(number, operation);
+  const cut = (long: Tensor): Tensor => keptPart(long, count, operation);
+  return {
+    values: cut(values),
+    inverse: named.inverse ? others[0] : undefined,
+    counts: named.counts ? cut(at(others, others.length - 1)) : undefined,
+  };
 }
 
 /** What fewer elements take is not worth a copy. */

@@ -2,6 +2,8 @@
 // traced. Every method and function ends here, so here errors get the user's line.
 import { at } from '@tsinductor/base';
 import { isTensorParameter } from '@tsinductor/graph';
+import { copyWithHistory } from './autograd/call-node.ts';
+import { isTracking, requiresGrad } from './autograd/record.ts';
 import { bindCall, noOptions, operatorNamed } from './bound-call.ts';
 import type { BoundCall, GivenCall, Named } from './bound-call.ts';
 import { besideOperands, onDevice, parseDevice } from './device.ts';
@@ -40,16 +42,20 @@ function deviceFor(name: string, device: unknown): Device {
 }
 
 function callOperator(given: GivenCall): Tensor | Tensor[] {
-  const known = processState.recorder?.repeat?.(given);
+  const known = isTracking() ? undefined : processState.recorder?.repeat?.(given);
   return known ?? besideOperands(given.positional, () => callBeside(given));
 }
 
 function callBeside({ name, positional, named }: GivenCall): Tensor | Tensor[] {
   const call = bindCall(operatorNamed(name), positional, named);
-  const results = perform(call);
+  const isInPlace = call.attrs['inplace'] === true;
+  const results = perform(isInPlace && isTracking() ? { ...call, tensors: call.tensors.map(asBefore) } : call);
   if (call.operator.results !== undefined) return [...results];
-  return call.attrs['inplace'] === true ? writeInPlace(call, at(results, 0)) : at(results, 0);
+  return isInPlace ? writeInPlace(call, at(results, 0)) : at(results, 0);
 }
+
+/** What a tensor is before it is written to, where its gradient may need that. */
+const asBefore = (tensor: Tensor): Tensor => (requiresGrad(tensor) ? copyWithHistory(tensor) : tensor);
 
 /** The `out` option: the result goes into a tensor that is there already. */
 function writeOut(name: string, result: Tensor | Tensor[], out: unknown): Tensor {
@@ -82,8 +88,11 @@ export const dispatchOne = (name: string, positional: readonly unknown[], named:
 /** The in-place form: the result is written into the first argument, which is returned. */
 export function dispatchInPlace(name: string, positional: readonly unknown[], named: Named = noOptions): Tensor {
   try {
-    const result = callOperator({ name, positional, named }) as Tensor;
     const target = positional[0] as Tensor;
+    const operands = isTracking()
+      ? positional.map((value) => (value === target ? asBefore(target) : value))
+      : positional;
+    const result = callOperator({ name, positional: operands, named }) as Tensor;
     write(target, result, { operation: `${name}_`, isUniform: operatorNamed(name).isUniform === true });
     // Nobody else has seen it.
     if (result !== target) result.dispose();

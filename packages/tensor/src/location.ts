@@ -1,30 +1,48 @@
 // Where the user's program is: the innermost stack frame outside of this project's own code and of Node. Works with
-// TypeScript loaders and jest, whose stacks name the original files; costs microseconds, so it is asked while tracing
-// and on errors only.
+// TypeScript loaders and jest, whose stacks name the original files, and follows the source maps of files that a compiler
+// wrote; costs microseconds, so it is asked while tracing and on errors only.
+//
+// What is ours is told by where this module itself runs from: the loader names every text by the place where it found it, so
+// frames begin alike wherever the package lies, through whatever links it was reached.
 import { fileURLToPath } from 'node:url';
 import { isTsInductorError, UserError } from '@tsinductor/base';
 import type { SourceLocation } from '@tsinductor/base';
+import { sourcePlace } from './source-place.ts';
 
-/** `packages/` in the repository, `node_modules/@tsinductor/` when installed. */
-const home = fileURLToPath(import.meta.url)
-  .replaceAll('\\', '/')
-  .replace(/^(.*\/)[^/]+\/(?:src|dist)\/.*$/, '$1');
-const publicPackage = home.replace(/@tsinductor\/$/, '');
+const slashed = (path: string): string => path.replaceAll('\\', '/');
+const here = slashed(fileURLToPath(import.meta.url));
+/** The folder of the package that holds its texts and the command; undefined for modules of the repository. */
+const library = /^(.*\/)texts\/[^/]+\.cjs$/.exec(here)?.[1];
+/** `packages/` of the repository. */
+const workspaces = here.replace(/^(.*\/)[^/]+\/(?:src|dist)\/.*$/, '$1');
 
-const framePattern = /^\s+at (?:.*?\()?((?:file:\/\/)?[^()]*?):(\d+):(\d+)\)?$/;
+/** A frame with a function's name, and one without. */
+const framePatterns = [
+  /^\s+at (?:async )?((?:file:|\/|[A-Za-z]:[\\/]).*?):(\d+):(\d+)$/,
+  /^\s+at .*? \((.*):(\d+):(\d+)\)$/,
+];
 const maximumFrames = 60;
 /** Enough to get from an operator to the program that calls it. */
 const nearFrames = 24;
 
 /** The user's line, if there is one on the stack. */
-export const userLocation = (): SourceLocation | undefined => findUserFrame(stackHere(maximumFrames).stack ?? '');
+export function userLocation(): SourceLocation | undefined {
+  const found = findUserFrame(stackHere(maximumFrames).stack ?? '');
+  return found === undefined ? undefined : sourcePlace(found);
+}
+
+/** The file that the user's program runs from, whatever it was made of. */
+export const userScript = (): string | undefined => findUserFrame(stackHere(maximumFrames).stack ?? '')?.file;
 
 /** The user's line, looked for when it is asked for: where each of many calls stands, and few will ever be printed. */
 export function deferredLocation(): SourceLocation {
   const holder = stackHere(nearFrames);
   let found: SourceLocation | undefined;
-  const find = (): SourceLocation =>
-    (found ??= findUserFrame(holder.stack ?? '') ?? { file: '(unknown)', line: 0, column: 0 });
+  const look = (): SourceLocation => {
+    const frame = findUserFrame(holder.stack ?? '');
+    return frame === undefined ? { file: '(unknown)', line: 0, column: 0 } : sourcePlace(frame);
+  };
+  const find = (): SourceLocation => (found ??= look());
   return {
     get file() {
       return find().file;
@@ -61,35 +79,41 @@ export function callerOf(callee: (...args: never[]) => unknown): Caller {
   const holder: { stack?: string } = {};
   Error.captureStackTrace(holder, callee);
   Error.stackTraceLimit = limit;
-  const [nearest, next] = (holder.stack ?? '').split('\n').flatMap((line) => fileOf(line) ?? []);
+  const [nearest, next] = (holder.stack ?? '').split('\n').flatMap((line) => placeOf(line)?.file ?? []);
   if (nearest === undefined || isOwn(nearest)) return 'this project';
   return next !== undefined && isOwn(next) ? 'traced function' : 'its program';
 }
 
-/** The file of a frame; undefined for what is no line of a program. */
-function fileOf(line: string): string | undefined {
-  const [, written] = framePattern.exec(line) ?? [];
-  if (written === undefined || written === '' || written.startsWith('node:') || written.startsWith('<'))
-    return undefined;
-  return (written.startsWith('file:') ? fileURLToPath(written) : written).replaceAll('\\', '/');
+/** The place that a frame names; undefined for what is no line of a program. */
+function placeOf(line: string): SourceLocation | undefined {
+  const [, written = '', row, column] = framePatterns.map((pattern) => pattern.exec(line)).find(Boolean) ?? [];
+  if (written === '' || /^(node:|<|eval at )/.test(written)) return undefined;
+  return {
+    file: written.startsWith('file:') ? fileURLToPath(written) : written,
+    line: Number(row),
+    column: Number(column),
+  };
 }
 
 /** The first frame of a stack's text that is the user's. */
 function findUserFrame(stack: string): SourceLocation | undefined {
   for (const line of stack.split('\n')) {
-    const [, written, row, column] = framePattern.exec(line) ?? [];
-    if (written === undefined || written === '' || written.startsWith('node:') || written.startsWith('<')) continue;
-    const file = written.startsWith('file:') ? fileURLToPath(written) : written;
-    if (!isOwn(file.replaceAll('\\', '/'))) return { file, line: Number(row), column: Number(column) };
+    const place = placeOf(line);
+    if (place !== undefined && !isOwn(place.file)) return place;
   }
   return undefined;
 }
 
-function isOwn(file: string): boolean {
-  const inside = [home, publicPackage].some(
-    (root) => file.startsWith(root) && /^[\w-]+\/(src|dist)\//.test(file.slice(root.length)),
-  );
-  if (inside) return !/\.test\.[cm]?[jt]s$/.test(file);
+/** Whether a file is this project's, or of what its tests run under. */
+export function isOwn(path: string): boolean {
+  const file = slashed(path);
+  if (library !== undefined && file.startsWith(library)) return true;
+  if (
+    library === undefined &&
+    file.startsWith(workspaces) &&
+    /^[\w-]+\/(src|dist)\//.test(file.slice(workspaces.length))
+  )
+    return !/\.test\.[cm]?[jt]s$/.test(file);
   return /\/node_modules\/(jest-|@jest\/|expect\/)/.test(file) || !file.includes('/');
 }
 

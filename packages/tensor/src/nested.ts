@@ -12,7 +12,7 @@ import { maximumRank } from './layout.ts';
 import { ownDType } from './typed-arrays.ts';
 
 /** What `tensor` takes. */
-export type TensorData = number | bigint | boolean | readonly TensorData[] | NodeJS.ArrayBufferView;
+export type TensorData = number | bigint | boolean | readonly TensorData[] | ArrayBufferView;
 
 type Leaf = number | bigint | boolean;
 

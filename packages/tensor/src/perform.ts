@@ -1,7 +1,7 @@
 // Making a bound call, with all that its operator does: values that decide a shape are read first, random numbers drawn,
 // what is left is a node of a graph (run at once, or recorded), and then what the operator writes is written. The steps
 // are the entry's own (`reads`, `draws`, `writes`); here is what they are written in, on tensors.
-import { at } from '@tsinductor/base';
+import { at, dtypeInfo } from '@tsinductor/base';
 import type { DType } from '@tsinductor/base';
 import { fullAttrs, isList, isValue, operatorFor, SizeEnvironment } from '@tsinductor/graph';
 import type { Arg, Attr, Attrs, Meta, Performer, ValueRef } from '@tsinductor/graph';
@@ -9,8 +9,10 @@ import { int } from '@tsinductor/ir';
 import type { Index } from '@tsinductor/ir';
 import type { BoundCall } from './bound-call.ts';
 import { placesOf, rangeOfSize, readNumbers, zerosOfSize } from './compaction.ts';
-import { tensor } from './create.ts';
+import { tensor, tensorOfElements } from './create.ts';
+import { isTracking, recordGradient } from './autograd/record.ts';
 import { deviceOf } from './device.ts';
+import { viewElements } from './element-array.ts';
 import { EagerExecutor } from './eager/executor.ts';
 import { processState } from './process-state.ts';
 import { rand } from './random.ts';
@@ -23,14 +25,16 @@ export const defaultExecutor = (): EagerExecutor => (processState.executor ??= n
 
 /** The call as a node of a graph: runs it, or records it. */
 export function run(call: BoundCall): readonly Tensor[] {
-  return processState.recorder?.call(call) ?? defaultExecutor().run(call);
+  const results = processState.recorder?.call(call) ?? defaultExecutor().run(call);
+  if (isTracking()) recordGradient(call, results);
+  return results;
 }
 
 /** The call with everything that its operator does beside. */
 export function perform(call: BoundCall): readonly Tensor[] {
   const { operator } = call;
   if (operator.reads === undefined && operator.draws === undefined && operator.writes === undefined) return run(call);
-  return performWith(new TensorPerformer(call), withoutGiven(call));
+  return performWith(new TensorPerformer({ name: call.operator.name, tensors: call.tensors }), withoutGiven(call));
 }
 
 /** What the operator does beside is not said by what the program wrote. */
@@ -51,13 +55,13 @@ function performWith(performer: TensorPerformer, call: BoundCall): readonly Tens
 }
 
 /** Values are the call's tensors, then those that are made, in order. */
-class TensorPerformer implements Performer {
+export class TensorPerformer implements Performer {
   readonly #name: string;
   readonly #tensors: Tensor[];
   readonly #staticSizes = new SizeEnvironment();
 
-  constructor({ operator, tensors }: BoundCall) {
-    this.#name = operator.name;
+  constructor({ name, tensors }: { readonly name: string; readonly tensors: readonly Tensor[] }) {
+    this.#name = name;
     this.#tensors = [...tensors];
   }
 
@@ -70,8 +74,7 @@ class TensorPerformer implements Performer {
   }
 
   meta(value: ValueRef): Meta {
-    const { dtype, shape, strides } = this.tensorOf(value);
-    return { dtype, shape: indexes(shape), strides: indexes(strides) };
+    return symbolicMeta(this.tensorOf(value));
   }
 
   call(target: string, args: readonly Arg[], attrs: Attrs = {}): ValueRef {
@@ -118,6 +121,17 @@ class TensorPerformer implements Performer {
     return this.#add(tensor([...values], { dtype: 'i64' }));
   }
 
+  /** A tensor constant of a graph: contiguous little-endian bytes in base64. */
+  literal(data: string, { dtype, shape }: Meta): ValueRef {
+    const bytes = Uint8Array.from(Buffer.from(data, 'base64'));
+    const sizes = shape.map((size) => this.sizes.toNumber(size));
+    const elements = viewElements(dtype, bytes.buffer, {
+      byteOffset: 0,
+      length: bytes.byteLength / dtypeInfo[dtype].bytes,
+    });
+    return this.#add(tensorOfElements(elements, dtype, sizes));
+  }
+
   uniform(shape: readonly Index[]): ValueRef {
     return this.#add(rand(shape.map((size) => this.sizes.toNumber(size))));
   }
@@ -130,6 +144,13 @@ class TensorPerformer implements Performer {
     return { kind: 'value', node: this.#tensors.push(made) - 1, result: 0 };
   }
 }
+
+/** What is known of a tensor, with symbolic sizes where it has them. */
+export const symbolicMeta = ({ dtype, shape, strides }: Tensor): Meta => ({
+  dtype,
+  shape: indexes(shape),
+  strides: indexes(strides),
+});
 
 /** Sizes or strides of a tensor, symbolic where they are so in what is being recorded. */
 function indexes(sizes: readonly number[]): readonly Index[] {

@@ -4,11 +4,15 @@
 //
 // Invariant: nothing that is computed depends on it but where memory comes from, who records, and the random state.
 import type { AsyncLocalStorage } from 'node:async_hooks';
+import type { SourceLocation } from '@tsinductor/base';
 import type { StoragePool } from '@tsinductor/runtime';
+import type { LRUCache } from 'lru-cache';
+import type { GradientMode } from './autograd/gradient-state.ts';
 import type { Device, DeviceProvider } from './device.ts';
 import type { EagerExecutor } from './eager/executor.ts';
 import type { Recorder } from './recorder.ts';
 import type { Scope } from './scope.ts';
+import type { FileMap } from './source-place.ts';
 import type { StorageProvider } from './storage.ts';
 import type { StorageRegistry } from './storage-registry.ts';
 import type { Tensor } from './tensor.ts';
@@ -18,6 +22,8 @@ interface ProcessState {
   storageProvider: StorageProvider | undefined;
   /** The provider's pool, once it was asked for: every call takes memory from it. */
   pool: StoragePool | undefined;
+  /** A pool that may give way to another one. */
+  provisionalPool: StoragePool | undefined;
   storageRegistry: StorageRegistry | undefined;
   /** Who opens devices that are not the CPU. */
   deviceProvider: DeviceProvider | undefined;
@@ -29,13 +35,19 @@ interface ProcessState {
   scopes: AsyncLocalStorage<Scope> | undefined;
   /** Seed and number of calls so far of the default random generator. */
   randomState: Tensor | undefined;
+  /** Source maps of the program's files; `none` for a file that names none. */
+  sourceMaps: LRUCache<string, FileMap | 'none'> | undefined;
   /** Names of the custom ops that were defined: each is one op. */
   customOps: Set<string> | undefined;
+  gradients: GradientMode;
+  /** The user's lines of the places where operators were traced, and which files are this project's. */
+  places: { readonly locations: Map<string, SourceLocation>; readonly ownFiles: Map<string, boolean> } | undefined;
 }
 
 export const processState: ProcessState = {
   storageProvider: undefined,
   pool: undefined,
+  provisionalPool: undefined,
   storageRegistry: undefined,
   deviceProvider: undefined,
   device: 'cpu',
@@ -43,7 +55,10 @@ export const processState: ProcessState = {
   executor: undefined,
   scopes: undefined,
   randomState: undefined,
+  sourceMaps: undefined,
   customOps: undefined,
+  gradients: { isUsed: false, isEnabled: true, nodes: 0 },
+  places: undefined,
 };
 
 /** Who records what is called now. */

@@ -30,6 +30,23 @@ describe('searchsorted', () => {
     expect(numbers(searchsorted(sorted, values))).toEqual(expected);
   });
 
+  test('sequences that do not ascend, by the middles of a binary search', () => {
+    for (const length of [1, 2, 5, 8, 13, 31, 100]) {
+      const [sequence, values] = [randint(-10, 10, [length]), randint(-12, 12, [60])];
+      const elements = numbers(sequence);
+      const searched = (value: number): number => {
+        let [start, end] = [0, length];
+        while (start < end) {
+          const middle = start + ((end - start) >> 1);
+          if ((elements[middle] ?? NaN) >= value) end = middle;
+          else start = middle + 1;
+        }
+        return start;
+      };
+      expect(numbers(searchsorted(sequence, values))).toEqual(numbers(values).map(searched));
+    }
+  });
+
   test('what no element reaches goes behind all, where NaN is one of them too', () => {
     const sorted = tensor([-1, 0, 2, NaN]);
     expect(numbers(searchsorted(sorted, tensor([NaN, Infinity, -Infinity, 0])))).toEqual([4, 4, 0, 1]);

@@ -2,10 +2,10 @@
 // (views) hold together. It is given back when the last of them is disposed, or when the collector finds the Storage
 // unreachable, and with it every array that shows its elements.
 //
-// Memory comes from the pool of the storage provider, which the compiler sets when it has native memory. The results of
-// eager operators, and everything beyond half the memory the pool should hold, are plain ArrayBuffers, which V8 frees by
-// itself. Compiled functions read those too, so they begin at a line of the cache, and large ones are on huge pages. Memory of a device has an address
-// and no buffer here: it is read by copying, and written to by programs of its device.
+// Memory comes from the pool of the storage provider, which the compiler sets when it has native memory. Small results of
+// eager operators, all of them before the pool is open, and everything beyond half the memory the pool should hold, are plain
+// ArrayBuffers, which V8 frees by itself. Compiled functions read those too, so they begin at a line of the cache, and large ones
+// are on huge pages. Memory of a device has an address and no buffer here: it is copied, and written to by programs of its device.
 import { invariant } from '@tsinductor/base';
 import type { DType } from '@tsinductor/base';
 import { createWatcher } from '@tsinductor/runtime';
@@ -26,10 +26,12 @@ export interface StorageProvider {
   readonly watcher?: Watcher;
   /** Whether the pool is there without being opened; it is unless this says no. */
   isOpen?(): boolean;
+  /** Whether the pool may yet give way to another one: then it is asked for anew each time. */
+  isProvisional?(): boolean;
   /** Storage below this many bytes is left to the collector; none is by default. */
   readonly least?: number;
   /** Where an array of the JavaScript heap lies, for native code. */
-  addressOf?(array: NodeJS.TypedArray): number;
+  addressOf?(array: ArrayBufferView): number;
   /** Asks for huge pages under an array of the JavaScript heap that nobody has touched, if it is large enough for them. */
   preferHugePages?(bytes: Uint8Array): void;
   /** Bytes in use beyond which new storage is left to the collector; half the memory by default. */
@@ -47,31 +49,8 @@ export interface TemporaryStats {
   readonly peakAfter: number;
 }
 
-/** Bytes. What nobody holds any more counts as live until a collection has found it. */
-export interface TensorMemoryStats {
-  /** Held by tensors, wherever they are. */
-  readonly live: number;
-  /** The most that were live at a time. */
-  readonly peak: number;
-  /** Given back, and kept for the next results. */
-  readonly pooled: number;
-  /** Outside of the JavaScript heap: what V8 is told of. All blocks of the pool, live ones and others. */
-  readonly external: number;
-  /** Of what is live: in the pool's blocks, in plain ArrayBuffers, in memory shared by users. */
-  readonly native: number;
-  readonly heap: number;
-  readonly shared: number;
-  /** On devices, all together. */
-  readonly device: number;
-  /** Storages in use. */
-  readonly storages: number;
-  /** What the pool itself holds, in use and waiting for reuse; undefined before it is opened. */
-  readonly pool: ReturnType<StoragePool['memoryStats']> | undefined;
-  /** Of compiled graphs; undefined before the first one. */
-  readonly temporaries: TemporaryStats | undefined;
-}
-
-const registryOf = (): StorageRegistry =>
+/** What this process's tensors hold. */
+export const registryOf = (): StorageRegistry =>
   (processState.storageRegistry ??= new StorageRegistry(createWatcher(undefined)));
 
 const noBlock = { block: undefined, pool: undefined };
@@ -173,6 +152,13 @@ export class Storage {
     return elements;
   }
 
+  /** `read`, for who holds the storage for as long as the array. */
+  readHeld(dtype: DType, offset: number, end: number): ElementArray {
+    if (this.device !== 'cpu') return this.read(dtype, offset, end);
+    const start = Math.min(byteSize(dtype, offset), this.byteLength);
+    return this.#shown(dtype, start, Math.floor((this.byteLength - start) / byteSize(dtype, 1)));
+  }
+
   /** One element as it lies, alone, as a list; no program holds what shows it. */
   element(dtype: DType, offset: number): ElementArray {
     if (this.device !== 'cpu') return this.read(dtype, offset, offset + 1);
@@ -239,22 +225,35 @@ export class Storage {
 export function setStorageProvider(provider: StorageProvider | undefined): void {
   processState.storageProvider = provider;
   processState.pool = undefined;
+  processState.provisionalPool = undefined;
   if (provider === undefined) registryOf().watchBy(createWatcher(undefined));
 }
 
-/** Memory of any content. `durable` results go to the pool, the others are left to the collector. */
+/**
+ * Memory of any content. `durable` results go to the pool; of the others those that are large do where it is open, and the rest is
+ * left to the collector.
+ */
 export function allocate(bytes: number, use: 'durable' | 'intermediate'): Storage {
   const provider = processState.storageProvider;
-  if (use === 'durable' && provider !== undefined && bytes > 0 && bytes >= (provider.least ?? 0)) {
-    const limit = provider.softLimit ?? registryOf().halfOfMemory;
-    const pool = poolInUse();
-    if (pool.memoryStats().inUse + bytes <= limit) return blockStorage(pool, bytes);
-  }
-  return heapStorage(bytes, provider);
+  if (provider === undefined) return heapStorage(bytes, provider);
+  if (use === 'durable') return durableStorage(bytes, provider) ?? heapStorage(bytes, provider);
+  const isPooled = bytes >= leastPooled && provider.isOpen?.() !== false;
+  return isPooled ? allocateResult(bytes) : heapStorage(bytes, provider);
+}
+
+function durableStorage(bytes: number, { least = 0, softLimit }: StorageProvider): Storage | undefined {
+  if (bytes === 0 || bytes < least) return undefined;
+  const pool = poolInUse();
+  return pool.memoryStats().inUse + bytes <= (softLimit ?? registryOf().halfOfMemory)
+    ? blockStorage(pool, bytes)
+    : undefined;
 }
 
 /** What a vector reads lies in one line of the cache where its array begins at one. */
 const cacheLine = 64;
+
+/** From here on an intermediate result costs less in the pool than fresh memory does, and what collecting it takes. */
+const leastPooled = 1 << 13;
 
 /** Views of more bytes are refused by some versions of V8. */
 const mostViewed = 2 ** 31;
@@ -349,33 +348,7 @@ function openPool(): StoragePool {
   const provider = processState.storageProvider;
   invariant(provider !== undefined, 'memory of a pool was asked for without a storage provider');
   const { pool, watcher } = provider;
-  if (watcher !== undefined) registryOf().watchBy(watcher);
+  if (watcher !== undefined && pool !== processState.provisionalPool) registryOf().watchBy(watcher);
+  if (provider.isProvisional?.() === true) return (processState.provisionalPool = pool);
   return (processState.pool = pool);
-}
-
-/**
- * What tensors hold now, and what the process keeps for them.
- *
- * @example
- * const { live, pooled, external } = memoryStats();
- * console.log(`${live} bytes in tensors, ${pooled} waiting for the next, ${external} outside of the JavaScript heap`);
- */
-export function memoryStats(): TensorMemoryStats {
-  const registry = registryOf();
-  registry.letGo();
-  registry.settle();
-  const { pooled: native, ...others } = registry.bytes();
-  const provider = processState.storageProvider;
-  const pool = provider?.isOpen?.() === false ? undefined : provider?.pool.memoryStats();
-  return {
-    live: registry.bytesInUse,
-    peak: registry.peak,
-    pooled: pool?.pooled ?? 0,
-    external: pool?.allocated ?? 0,
-    native,
-    ...others,
-    storages: registry.count,
-    pool,
-    temporaries: provider?.temporaries?.(),
-  };
 }

@@ -2,7 +2,10 @@
 // share, or, while a function is traced, it stands for a value of the recorder. Operators are methods, installed from
 // the operator table (`install-methods.ts`) and typed by `generated/methods.ts`.
 import type { DType } from '@tsinductor/base';
+import type { GradientMembers } from './autograd/tensor-methods.ts';
+import type { GradientState } from './autograd/gradient-state.ts';
 import type { ChoiceMethods } from './choice.ts';
+import { copiedElements } from './compared.ts';
 import type { DataDependentMethods } from './data-dependent.ts';
 import type { Device } from './device.ts';
 import { byteSize, elementReader, makeElements, widened } from './element-array.ts';
@@ -46,6 +49,7 @@ export class Tensor {
   // What a comparison of members, as of test runners, is not to look at: it sees the elements by iterating.
   readonly #strides: readonly number[];
   #backing: TensorValue;
+  #gradient: GradientState | undefined;
 
   /** Tensors are made by tensor(), zeros() and their like, and by operators. */
   constructor(dtype: DType, layout: Pick<Layout, 'shape' | 'strides'>, value: Placed | Recorded) {
@@ -70,6 +74,15 @@ export class Tensor {
 
   set backing(value: TensorValue) {
     this.#backing = value;
+  }
+
+  /** What is known of its gradient; undefined where nobody asked. For this package and the compiler. */
+  get gradient(): GradientState | undefined {
+    return this.#gradient;
+  }
+
+  set gradient(state: GradientState | undefined) {
+    this.#gradient = state;
   }
 
   /** Number of dims. */
@@ -174,7 +187,7 @@ export class Tensor {
 
   /** What JSON.stringify writes: the elements as `toArray` gives them. */
   toJSON(): NestedArray {
-    return this.toArray();
+    return copiedElements(this) ?? this.toArray();
   }
 
   toString(): string {
@@ -197,7 +210,14 @@ export class Tensor {
 
 // eslint-disable-next-line @typescript-eslint/no-unsafe-declaration-merging -- merges the generated method types into the class
 export interface Tensor
-  extends TensorMethods, SubscriptMethods, DataDependentMethods, RandomMethods, DeviceMethods, ChoiceMethods {
+  extends
+    GradientMembers,
+    TensorMethods,
+    SubscriptMethods,
+    DataDependentMethods,
+    RandomMethods,
+    DeviceMethods,
+    ChoiceMethods {
   to: DeviceMethods['to'] & TensorMethods['to'];
   /** The parts along the first dim, as `unbind` gives them. (Of a 0-d tensor, which has none, the element.) */
   [Symbol.iterator](): Iterator<Tensor>;

@@ -3,6 +3,7 @@
 // only take one value: a tensor that has such is written to by operators that are uniform, and by no others.
 import { dtypeInfo } from '@tsinductor/base';
 import type { DType } from '@tsinductor/base';
+import { checkWrite, recordWrite } from './autograd/record.ts';
 import { dispatchOne } from './dispatch.ts';
 import { notATensor, writeDType, writeOverlap, writeShape } from './errors.ts';
 import { openDevice } from './device.ts';
@@ -46,14 +47,16 @@ export function copyInto(target: Tensor, source: unknown, writing: Writing): Ten
 function store(target: Tensor, value: Tensor, writing: Writing): void {
   const cast = value.dtype === target.dtype ? value : dispatchOne('to', [value, target.dtype]);
   const there = sendTo(cast, target.device);
-  const { recorder } = processState;
-  if (recorder !== undefined) {
-    recorder.write(target, there, writing);
-    return;
-  }
-  const { operation, isUniform } = writing;
+  const { recorder, gradients } = processState;
+  if (gradients.isUsed) checkWrite(target, there, writing.operation);
+  if (recorder !== undefined) recorder.write(target, there, writing);
+  else writeAtOnce(target, there, writing);
+  if (gradients.isUsed) recordWrite(target, there);
+}
+
+function writeAtOnce(target: Tensor, value: Tensor, { operation, isUniform }: Writing): void {
   if (isUniform !== true && overlapsItself(placeOf(target, operation).layout)) throw writeOverlap(operation);
-  writeElements(target, there, operation);
+  writeElements(target, value, operation);
 }
 
 /** Writes elements of equal shape, dtype and device into the target's memory; which of them share memory is checked before. */

@@ -33,3 +33,50 @@ test('a tensor is copied to a view of it that a read has given memory to', () =>
   };
   expect(checkViews(program, [{ backend: 'aot_eager' }])).toBeUndefined();
 });
+
+const steps = (
+  ...list: readonly (readonly [action: string, which: number, a: number, b: number])[]
+): ViewProgram['steps'] => list.map(([action, which, a, b]) => ({ action, which, a, b }));
+
+test.each<ViewProgram>([
+  {
+    label: 'seed 7, program 669: a sum is copied to a piece of a split that an earlier segment left out',
+    shape: [2, 3, 2],
+    inputs: 1,
+    isShared: false,
+    steps: steps(['scaled', 14, 3, 2], ['split', 1, 1, 11], ['copySum', 3, 1, 10]),
+    outputs: [1],
+  },
+  {
+    label: 'seed 5, program 524: a sum is copied to a value that an earlier segment left out',
+    shape: [6],
+    inputs: 2,
+    isShared: false,
+    steps: steps(
+      ['chosen', 0, 0, 10],
+      ['addOther', 23, 5, 7],
+      ['same', 22, 9, 9],
+      ['sameShape', 3, 8, 11],
+      ['copySum', 3, 11, 6],
+    ),
+    outputs: [22],
+  },
+  {
+    label: 'seed 5, program 1014: what was written before a write that is refused stays written',
+    shape: [6],
+    inputs: 1,
+    isShared: false,
+    steps: steps(['setRow', 8, 0, 11], ['expand', 20, 4, 10], ['add', 11, 6, 0]),
+    outputs: [12],
+  },
+  {
+    label: 'seed 31, program 393: what was filled before a write that is refused stays filled',
+    shape: [],
+    inputs: 1,
+    isShared: false,
+    steps: steps(['fill', 0, 8, 0], ['expand', 0, 1, 0], ['add', 1, 3, 0]),
+    outputs: [0],
+  },
+])('$label', (program) => {
+  expect(checkViews(program, [{ backend: 'aot_eager' }, { backend: 'aot_eager', dynamic: true }])).toBeUndefined();
+});

@@ -8,10 +8,12 @@ import { join } from 'node:path';
 import yargs from 'yargs';
 import { hideBin } from 'yargs/helpers';
 import { checkCalls } from './check-calls.ts';
+import { fuzzJavascript, javascriptFailure } from './check-javascript.ts';
 import type { Settings, Verdict } from './check-programs.ts';
 import { callable } from './generate.ts';
 import { printProgram } from './print-program.ts';
 import type { FuzzProgram } from './program.ts';
+import { fuzzGradients } from './check-gradients.ts';
 import { fuzzViews } from './check-views.ts';
 import { shrink } from './shrink.ts';
 import { Worker } from './worker-pool.ts';
@@ -19,8 +21,10 @@ import type { Checked, Job } from './worker-pool.ts';
 
 interface Options {
   readonly graphs: number;
+  readonly backend: 'cpp' | 'javascript';
   readonly calls: number | undefined;
   readonly views: number | undefined;
+  readonly grad: boolean;
   readonly seed: number;
   readonly first: number;
   readonly minutes: number | undefined;
@@ -37,11 +41,18 @@ const readOptions = (): Options =>
     .scriptName('npm run fuzz --')
     .usage('$0 [options]: random graphs over the operator table, compiled and interpreted')
     .option('graphs', { type: 'number', default: 2000, describe: 'how many graphs' })
+    .option('backend', {
+      choices: ['cpp', 'javascript'] as const,
+      default: 'cpp' as const,
+      describe:
+        'of graphs: compiled natively, or loops as the JavaScript that eager mode runs, against the interpreter',
+    })
     .option('calls', {
       type: 'number',
       describe: 'sequences of so many calls of compiled functions, instead of graphs',
     })
     .option('views', { type: 'number', describe: 'programs of views, writes and reads instead of graphs: how many' })
+    .option('grad', { type: 'boolean', default: false, describe: 'gradients of the graphs, against differences' })
     .option('seed', { type: 'number', default: 1, describe: 'the same seed gives the same graphs' })
     .option('first', { type: 'number', default: 0, describe: 'number of the first graph' })
     .option('minutes', { type: 'number', describe: 'start no further batch after so many minutes' })
@@ -282,9 +293,59 @@ function runViews(programs: number, { seed, first, out }: Options): number {
   }
 }
 
+/** Gradients of random programs against differences. */
+function runGradients({ graphs: programs, seed, first, out }: Options): number {
+  const progress = (text: string): void => {
+    console.error(text);
+  };
+  const cacheDir = mkdtempSync(join(tmpdir(), 'tsinductor-fuzz-'));
+  try {
+    setConfig({ cacheDir, compileThreads: 1 });
+    const verdicts = fuzzGradients({ programs, seed, first, progress });
+    const failures = verdicts.filter(({ status }) => status === 'failed');
+    const reasons = new Map<string, number>();
+    for (const verdict of verdicts)
+      if (verdict.status === 'open') reasons.set(verdict.reason, (reasons.get(verdict.reason) ?? 0) + 1);
+    if (failures.length > 0) {
+      mkdirSync(out, { recursive: true });
+      writeFileSync(join(out, `gradients-${String(seed)}.json`), JSON.stringify(failures));
+    }
+    const open = [...reasons].map(([reason, count]) => `${String(count)} ${reason}`).join('; ');
+    const passed = verdicts.filter(({ status }) => status === 'passed').length;
+    console.log(`fuzz of gradients: ${String(passed)} passed, ${String(failures.length)} failed; not judged: ${open}`);
+    return failures.length === 0 ? 0 : 1;
+  } finally {
+    rmSync(cacheDir, { recursive: true, force: true });
+  }
+}
+
+/** Graphs in this process: nothing is built for them. */
+async function runJavascript({ graphs, seed, first, out, shrinkSeconds }: Options): Promise<number> {
+  const progress = (text: string): void => {
+    console.error(text);
+  };
+  const found = fuzzJavascript({ graphs, seed, first, progress });
+  for (const { program } of found.slice(0, 20)) {
+    const small = await shrink(program, {
+      milliseconds: shrinkSeconds * 1000,
+      together: 1,
+      stillFails: (candidates) => Promise.resolve(candidates.map((each) => javascriptFailure(each) !== undefined)),
+    });
+    mkdirSync(out, { recursive: true });
+    const path = join(out, `${program.label.replaceAll(/\W+/g, '-')}-javascript.ts`);
+    const text = printProgram(small, { reason: javascriptFailure(small) ?? '', settings: {} });
+    writeFileSync(path, text);
+    console.log(`\n${path}\n${text}`);
+  }
+  console.log(`fuzz of generated JavaScript: ${String(graphs)} graphs, ${String(found.length)} differ`);
+  return found.length === 0 ? 0 : 1;
+}
+
 function runAll(options: Options): number | Promise<number> {
   if (options.calls !== undefined) return runCalls(options.calls, options);
   if (options.views !== undefined) return runViews(options.views, options);
+  if (options.grad) return runGradients(options);
+  if (options.backend === 'javascript') return runJavascript(options);
   return new FuzzRun(options).run();
 }
 

@@ -3,6 +3,7 @@
 // functions run natively.
 import { cpus, release } from 'node:os';
 import { isTsInductorError } from '@tsinductor/base';
+import type { ArtifactStore } from '@tsinductor/cache';
 import { explainConfig } from '@tsinductor/config';
 import type { Config, ConfigWarning } from '@tsinductor/config';
 import { describePlace, findToolchain, hostResources, openBridge, probeIsa } from '@tsinductor/runtime';
@@ -34,12 +35,19 @@ export const addDoctorCommand: AddCommand = (parser, context) =>
   });
 
 function examine(config: Config, warnings: readonly ConfigWarning[]): Outcome {
-  const cache = cacheFindings(config);
-  const { toolchain, searched } = findToolchain({ compilers: config.cpp.cxx, path: config.cpp.searchPath });
+  // Open until all is looked at: a temporary directory goes with it.
+  using cache = openCache(config);
+  // As compiled functions find it: what was found before and is kept in the cache counts for them.
+  const { directory } = cache;
+  const { toolchain, searched } = findToolchain({
+    compilers: config.cpp.cxx,
+    path: config.cpp.searchPath,
+    ...(directory === undefined ? {} : { directory }),
+  });
   const findings = [
     nodeFinding(),
     ...machineFindings(),
-    ...cache.findings,
+    ...cache.findings(),
     ...nativeFindings({ toolchain, searched }, cache.directory),
     ...cudaFindings(config, { toolchain, directory: cache.directory }),
     ...settingFindings(config),
@@ -56,7 +64,7 @@ function examine(config: Config, warnings: readonly ConfigWarning[]): Outcome {
 const conclusion = (native: boolean): string =>
   native
     ? 'compiled functions run as native code here'
-    : 'compiled functions run on the interpreter here: the results are the same, and it is slow';
+    : 'compiled functions run as generated JavaScript here: the results are the same, and it is slower';
 
 function renderFinding({ subject, verdict, detail, remedy }: Finding, colors: Colors): string {
   const marks = { ok: colors.green('✓'), note: colors.yellow('!'), missing: colors.red('✗') };
@@ -81,24 +89,35 @@ function machineFindings(): readonly Finding[] {
   ];
 }
 
-interface CacheFindings {
-  readonly findings: readonly Finding[];
+interface OpenCache extends Disposable {
+  findings(): readonly Finding[];
   /** Where what is found out may be kept. */
   readonly directory: string | undefined;
 }
 
-function cacheFindings(config: Config): CacheFindings {
+function openCache(config: Config): OpenCache {
   const warnings: Finding[] = [];
   try {
-    using store = openGraphStore(config, (detail) => warnings.push({ subject: 'cache', verdict: 'note', detail }));
-    const entries = store.list();
-    const bytes = entries.reduce((sum, entry) => sum + entry.bytes, 0);
-    const off = config.forceDisableCaches || !config.fxGraphCache ? ' (switched off by a setting)' : '';
-    const detail = `${store.root}: ${plural(entries.length, 'graph')}, ${formatBytes(bytes)}${off}`;
-    return { findings: [{ subject: 'cache', verdict: 'ok', detail }, ...warnings], directory: store.root };
+    const store = openGraphStore(config, (detail) => warnings.push({ subject: 'cache', verdict: 'note', detail }));
+    const findings = (): readonly Finding[] => [describeCache(store, config), ...warnings];
+    return {
+      findings,
+      directory: store.root,
+      [Symbol.dispose]: () => {
+        store[Symbol.dispose]();
+      },
+    };
   } catch (error) {
-    return { findings: [failure('cache', error)], directory: undefined };
+    return { findings: () => [failure('cache', error)], directory: undefined, [Symbol.dispose]: () => undefined };
   }
+}
+
+function describeCache(store: ArtifactStore, config: Config): Finding {
+  const entries = store.list();
+  const bytes = entries.reduce((sum, entry) => sum + entry.bytes, 0);
+  const off = config.forceDisableCaches || !config.fxGraphCache ? ' (switched off by a setting)' : '';
+  const detail = `${store.root}: ${plural(entries.length, 'graph')}, ${formatBytes(bytes)}${off}`;
+  return { subject: 'cache', verdict: 'ok', detail };
 }
 
 type FoundToolchain = Pick<ToolchainReport, 'searched'> & { readonly toolchain: Toolchain | undefined };
@@ -113,15 +132,19 @@ function nativeFindings({ toolchain, searched }: FoundToolchain, directory: stri
     return [{ subject, verdict: 'missing', detail, remedy: compilerRemedy }];
   }
   const detail = `${toolchain.command.join(' ')}: ${toolchain.version}`;
+  const { droppedFlags = [] } = toolchain;
+  const flags = `${droppedFlags.join(' ')} not passed on: such flags change what code computes`;
   return [
     { subject, verdict: 'ok', detail },
-    attempt('instructions', () => isaDetail(toolchain)),
+    ...(droppedFlags.length === 0 ? [] : [{ subject, verdict: 'note' as const, detail: flags }]),
+    attempt('instructions', () => isaDetail(toolchain, directory)),
     ...(directory === undefined ? [] : [attempt('native bridge', () => bridgeDetail(toolchain, directory))]),
   ];
 }
 
-function isaDetail(toolchain: Toolchain): string {
-  const { isa, probed } = probeIsa(toolchain);
+/** Compiled functions go by what was found and kept, so that is what counts here too. */
+function isaDetail(toolchain: Toolchain, directory: string | undefined): string {
+  const { isa, probed } = probeIsa(toolchain, directory === undefined ? {} : { directory });
   const others = probed.filter((it) => it.isa !== isa).map((it) => `${it.isa}: ${it.outcome}`);
   return others.length === 0 ? isa : `${isa} (${others.join(', ')})`;
 }

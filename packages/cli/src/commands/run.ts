@@ -1,4 +1,5 @@
-// `tsinductor run FILE [arguments...]`: runs a graph that TORCH_COMPILE_DEBUG kept (its folder, or graph.json in it); or a program, TypeScript through tsx, with the logs of recompilations and graph
+// `tsinductor run FILE [arguments...]`: runs a graph that TORCH_COMPILE_DEBUG kept (its folder, or graph.json in it); or a program,
+// TypeScript too, with the logs of recompilations and graph
 // breaks on, and says what memory it took if asked to. The program is a process of its own; its exit status is ours.
 import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
@@ -6,6 +7,7 @@ import { join, resolve } from 'node:path';
 import type { AddCommand } from '../context.ts';
 import { fileMissing } from '../errors.ts';
 import { memoryReport, resolveHook } from '../import-module.ts';
+import { typeScriptLoader } from '../typescript-loader.ts';
 
 interface RunRequest {
   readonly file: string;
@@ -65,7 +67,8 @@ async function runProgram({ file, args, logs, reports }: RunRequest): Promise<nu
   const assignment = `globalThis.process.env.TORCH_LOGS ??= ${JSON.stringify(logs.join(','))};`;
   const registration = `import { register } from 'node:module'; register(${JSON.stringify(resolveHook)});`;
   const reporting = `import { reportAtExit } from ${JSON.stringify(memoryReport)}; reportAtExit(${JSON.stringify(path)});`;
-  const preloads = [preload(assignment), import.meta.resolve('tsx'), preload(registration)];
+  const loader = typeScriptLoader(path, '.');
+  const preloads = [preload(assignment), ...(loader === undefined ? [] : [loader]), preload(registration)];
   if (reports.includes('memory')) preloads.push(preload(reporting));
   const imports = preloads.flatMap((url) => ['--import', url]);
   const child = spawn(process.execPath, [...imports, path, ...args], { stdio: 'inherit' });

@@ -1,21 +1,27 @@
 // Compiled graphs on disk. In: keys, or what there is to build. Out: verified shared objects with their plans.
 //
 // Without caching (`forceDisableCaches`, `fxGraphCache: false`) the same store lies in a private temporary directory
-// that goes with the process.
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+// that goes with the process. Such a one is used as well where the cache turns out not to keep what is built: the disk is full, or
+// somebody clears it again and again.
+import { readFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { get, invariant, stableHash } from '@tsinductor/base';
+import { get, invariant, isTsInductorError, stableHash } from '@tsinductor/base';
 import { cudaFlags } from '@tsinductor/runtime';
 import { graphNamespace, openStore, packBundle, unpackBundle } from '@tsinductor/cache';
 import type { Artifact as StoredArtifact, ArtifactStore } from '@tsinductor/cache';
 import type { Config } from '@tsinductor/config';
 import type { CompileUnit, CudaSource, CudaToolkit, KernelFacts, Toolchain } from '@tsinductor/runtime';
+import { notKept } from '../errors.ts';
+import { messageOf } from './announcer.ts';
 import { cubinName, factsName, libraryName, planName, ptxName, sourceName } from './artifact-names.ts';
 import { isPlan } from '../run/plan.ts';
 import type { Plan } from '../run/plan.ts';
-import type { Compiling } from './compile-client.ts';
-import type { BuildJob, CudaJob } from './workers/protocol.ts';
+import { compileHere } from './compile-here.ts';
+import type { CompileClient, Compiling } from './compile-client.ts';
+import type { MachinePlace } from './machine.ts';
+import { done, then } from './pending.ts';
+import type { Pending } from './pending.ts';
+import type { BuildJob, CudaJob, EntryJob, GraphJob, Response } from './workers/protocol.ts';
 
 export interface Artifact {
   /** The path of the shared object, whose bytes were just verified. */
@@ -35,6 +41,9 @@ export interface BuildRequest {
   readonly seconds: number;
   readonly concurrency: number;
 }
+
+/** A graph that is to be generated, too. */
+type WholeRequest = Omit<GraphJob, 'cacheRoot' | 'timeoutMs' | 'deadlineMs'> & Pick<BuildRequest, 'seconds'>;
 
 /** Several graphs in one library; their plans stay with the caller. */
 export interface BatchRequest extends Omit<BuildRequest, 'plan'> {
@@ -80,37 +89,51 @@ export function placeOfArtifacts(config: Config): readonly unknown[] {
   return [directory, forceRecompile, fileLockTimeout, workerLogPath, workerSuppressLogging];
 }
 
+/** How often what was built may be gone before it was found, until it is built where nobody else looks. */
+const mostBuilds = 3;
+
+/** A root that no store can use, so that it makes a private one. */
+const noRoot = '';
+
 export class Artifacts implements Disposable {
   readonly #store: ArtifactStore;
+  /** Where things go that the store does not keep. */
+  #refuge: ArtifactStore | undefined;
   readonly #warn: (code: string, message: string) => void;
-  readonly #private: string | undefined;
   readonly #config: Config;
   /** Keys of everything that was found or built. */
   readonly #used = new Set<string>();
 
-  constructor(config: Config, warn: (code: string, message: string) => void) {
+  /** `root`: where they lie, if that is not as the settings say. */
+  constructor(config: Config, warn: (code: string, message: string) => void, root?: string) {
     this.#warn = warn;
     this.#config = config;
-    const cached = config.fxGraphCache && !config.forceDisableCaches;
-    this.#private = cached ? undefined : mkdtempSync(join(tmpdir(), 'tsinductor-'));
-    this.#store = openStore({
-      root: this.#private ?? config.compiledFunctionsDir ?? config.cacheDir,
+    const isCached = root !== undefined || (config.fxGraphCache && !config.forceDisableCaches);
+    this.#store = isCached
+      ? this.#open(root ?? config.compiledFunctionsDir ?? config.cacheDir, warn)
+      : this.#open(noRoot);
+    process.once('exit', this.#dispose);
+  }
+
+  #open(root: string, warn: (code: string, message: string) => void = () => undefined): ArtifactStore {
+    return openStore({
+      root,
       namespace: graphNamespace,
       temporaryDirectory: tmpdir(),
       report: ({ kind, message }) => {
-        warn(`CACHE_${kind.toUpperCase()} ${message}`, message);
+        if (root !== noRoot || kind !== 'fallback') warn(`CACHE_${kind.toUpperCase()} ${message}`, message);
       },
     });
-    if (this.#private !== undefined) {
-      process.once('exit', () => {
-        this[Symbol.dispose]();
-      });
-    }
   }
 
-  /** The cache root in use, which belongs to the user alone. */
-  get directory(): string {
-    return this.#store.root;
+  readonly #dispose = (): void => {
+    this.#store[Symbol.dispose]();
+    this.#refuge?.[Symbol.dispose]();
+  };
+
+  /** The cache root in use, which belongs to the user alone, and the one that is only read. */
+  get place(): MachinePlace {
+    return { directory: this.#store.root, readable: this.#store.readable };
   }
 
   find(key: string): Artifact | undefined {
@@ -118,46 +141,127 @@ export class Artifacts implements Disposable {
     return stored === undefined ? undefined : readArtifact(stored);
   }
 
+  /** Puts away what turned out not to work: the next one who asks builds it. */
+  discard(key: string, reason: string): void {
+    for (const store of [this.#store, this.#refuge]) if (store?.get(key) !== undefined) store.discard(key, reason);
+  }
+
   build(client: Compiling, request: BuildRequest): Artifact {
-    this.#tell(client.run(this.#job(request)));
-    return this.#built(request.key);
+    return this.#readBuilt(this.#madeNow(client, this.#job(request)));
   }
 
   async buildAsync(client: Compiling, request: BuildRequest): Promise<Artifact> {
-    this.#tell(await client.submit(this.#job(request)));
-    return this.#built(request.key);
+    return this.#readBuilt(await this.#made(client, this.#job(request)));
+  }
+
+  /** The same beside this thread, which looks whether it is done. */
+  begin(client: CompileClient, request: BuildRequest): Pending<Artifact> {
+    return then(this.#begun(client, this.#job(request)), (stored) => this.#readBuilt(stored));
+  }
+
+  /** Generates as well as builds a graph beside this thread. */
+  beginWhole(client: CompileClient, request: WholeRequest): Pending<Response> {
+    const { seconds, ...job } = request;
+    const limits = { timeoutMs: seconds * 1000, deadlineMs: seconds * 1000 };
+    const begun = client.begin({ ...job, ...limits, cacheRoot: (this.#refuge ?? this.#store).root });
+    return then(
+      begun,
+      (response) => {
+        this.#tell(response.events);
+        // Under `forceRecompile` too, what was built just now is used.
+        if (response.built?.kind === 'native') this.#used.add(response.built.slot);
+        return response;
+      },
+      (error) => {
+        this.#takeRefuge(error);
+        throw error;
+      },
+    );
   }
 
   /** Builds a library, or finds it; gives the path of the verified shared object. */
   async buildLibrary(client: Compiling, request: BatchRequest): Promise<string> {
-    const known = this.#get(request.key);
-    if (known === undefined) this.#tell(await client.submit(this.#job(request)));
-    const stored = known ?? this.#get(request.key);
-    invariant(stored !== undefined, `the library ${request.key} was built and is not in the cache`);
-    return get(new Map(Object.entries(stored.paths)), libraryName);
+    return libraryOf(this.#get(request.key) ?? (await this.#made(client, this.#job(request))));
   }
 
   /** The same, blocking this thread. */
   buildLibraryNow(client: Compiling, request: BatchRequest): string {
-    const known = this.#get(request.key);
-    if (known === undefined) this.#tell(client.run(this.#job(request)));
-    const stored = known ?? this.#get(request.key);
-    invariant(stored !== undefined, `the library ${request.key} was built and is not in the cache`);
-    return get(new Map(Object.entries(stored.paths)), libraryName);
+    return libraryOf(this.#get(request.key) ?? this.#madeNow(client, this.#job(request)));
   }
 
   /** Compiles CUDA, or finds it; `ptx` and `cubin` are the paths of verified files. */
   async buildCuda(client: Compiling, request: CudaRequest): Promise<CudaArtifact> {
     const job = this.#cudaJob(request);
-    if (this.#get(job.key) === undefined) this.#tell(await client.submit(job));
-    return this.#builtCuda(job.key);
+    return readCuda(this.#get(job.key) ?? (await this.#made(client, job)));
   }
 
   /** The same, blocking this thread. */
   buildCudaNow(client: Compiling, request: CudaRequest): CudaArtifact {
     const job = this.#cudaJob(request);
-    if (this.#get(job.key) === undefined) this.#tell(client.run(job));
-    return this.#builtCuda(job.key);
+    return readCuda(this.#get(job.key) ?? this.#madeNow(client, job));
+  }
+
+  /** The entry of a job that was built now. */
+  async #made(client: Compiling, job: EntryJob): Promise<StoredArtifact> {
+    for (let builds = 0; builds <= mostBuilds; builds += 1) {
+      try {
+        this.#tell(await client.submit(this.#placed(job, builds)));
+      } catch (error) {
+        this.#takeRefuge(error);
+      }
+      const stored = this.#get(job.key);
+      if (stored !== undefined) return stored;
+    }
+    throw notKept(job.key);
+  }
+
+  /** The same, blocking this thread. */
+  #madeNow(client: Compiling, job: EntryJob): StoredArtifact {
+    for (let builds = 0; builds <= mostBuilds; builds += 1) {
+      try {
+        this.#tell(client.run(this.#placed(job, builds)));
+      } catch (error) {
+        this.#takeRefuge(error);
+      }
+      const stored = this.#get(job.key);
+      if (stored !== undefined) return stored;
+    }
+    throw notKept(job.key);
+  }
+
+  /** The job, for where its result is to be kept, after so many builds. */
+  #placed<J extends EntryJob>(job: J, builds: number): J {
+    if (builds === mostBuilds) this.#refuge ??= this.#open(noRoot);
+    return { ...job, cacheRoot: (this.#refuge ?? this.#store).root };
+  }
+
+  /** Where the cache could not be written, the rest of this process goes to a private place; any other error is thrown on. */
+  #takeRefuge(error: unknown): void {
+    if (!isTsInductorError(error) || error.code !== 'CACHE_WRITE_FAILED' || this.#refuge !== undefined) throw error;
+    this.#refuge = this.#open(noRoot);
+    this.#warn('CACHE_WRITE_FAILED', `${error.message}; using ${this.#refuge.root} for this process`);
+  }
+
+  /** The entry of a job that is built beside this thread; where it cannot be kept there, it is built here, which waits for it. */
+  #begun(client: CompileClient, job: EntryJob): Pending<StoredArtifact> {
+    return then(
+      client.begin(this.#placed(job, 0)),
+      ({ events }) => {
+        this.#tell(events);
+        return this.#get(job.key) ?? this.#madeNow(compileHere, job);
+      },
+      (error) => {
+        this.#takeRefuge(error);
+        return this.#madeNow(compileHere, job);
+      },
+    );
+  }
+
+  /** Compiles CUDA beside this thread, or finds it. */
+  beginCuda(client: CompileClient, request: CudaRequest): Pending<CudaArtifact> {
+    const job = this.#cudaJob(request);
+    const known = this.#get(job.key);
+    return known === undefined ? then(this.#begun(client, job), readCuda) : done(readCuda(known));
   }
 
   #cudaJob({ name, source, toolkit, seconds }: CudaRequest): CudaJob {
@@ -188,14 +292,6 @@ export class Artifacts implements Disposable {
     };
   }
 
-  #builtCuda(key: string): CudaArtifact {
-    const stored = this.#get(key);
-    invariant(stored !== undefined, `the kernels ${key} were compiled and are not in the cache`);
-    const paths = new Map(Object.entries(stored.paths));
-    const facts = JSON.parse(readFileSync(get(paths, factsName), 'utf8')) as KernelFacts[];
-    return { ptx: get(paths, ptxName), cubin: get(paths, cubinName), facts };
-  }
-
   /** What was found or built here so far, as bytes; undefined where there is nothing that another process could find. */
   save(): SavedArtifacts | undefined {
     const stored = this.#config.forceDisableCaches ? [] : [...this.#used].flatMap((key) => this.#store.get(key) ?? []);
@@ -212,19 +308,19 @@ export class Artifacts implements Disposable {
       this.#used.add(key);
       this.#store.remove(key);
     }
-    const stored = this.#store.get(key);
+    const stored = this.#store.get(key) ?? this.#refuge?.get(key);
     if (stored !== undefined) this.#used.add(key);
     return stored;
   }
 
   [Symbol.dispose](): void {
-    this.#store[Symbol.dispose]();
-    if (this.#private !== undefined) rmSync(this.#private, { recursive: true, force: true });
+    process.removeListener('exit', this.#dispose);
+    this.#dispose();
   }
 
-  #built(key: string): Artifact {
-    const artifact = this.find(key);
-    invariant(artifact !== undefined, `the artifact ${key} was built and is not in the cache`);
+  #readBuilt(stored: StoredArtifact): Artifact {
+    const artifact = readArtifact(stored);
+    invariant(artifact !== undefined, `the artifact ${stored.key} was built and is not what was built`);
     return artifact;
   }
 
@@ -236,6 +332,7 @@ export class Artifacts implements Disposable {
       units,
       toolchain,
       plan: JSON.stringify(plan),
+      functions: functionsOf(plan),
       inputs: { compiler: toolchain.fingerprint },
       cacheRoot: this.#store.root,
       namespace: graphNamespace,
@@ -257,11 +354,49 @@ function describeEntry({ key, manifest, bytes }: StoredArtifact): SavedArtifact 
   return { key, name: typeof name === 'string' ? name : '', bytes };
 }
 
-/** undefined for an entry that another version wrote: it will be built anew under this version's key. */
+/** The functions that a plan names, however many graphs it is of. */
+function functionsOf(plan: unknown): readonly string[] {
+  const {
+    entry,
+    entries = {},
+    plans = [],
+  } = plan as {
+    readonly entry?: string;
+    readonly entries?: Readonly<Record<string, string>>;
+    readonly plans?: readonly unknown[];
+  };
+  return [...(entry === undefined ? [] : [entry]), ...Object.values(entries), ...plans.flatMap(functionsOf)];
+}
+
+const libraryOf = ({ paths }: StoredArtifact): string => get(new Map(Object.entries(paths)), libraryName);
+
+function readCuda({ paths }: StoredArtifact): CudaArtifact {
+  const files = new Map(Object.entries(paths));
+  const facts = JSON.parse(readFileSync(get(files, factsName), 'utf8')) as KernelFacts[];
+  return { ptx: get(files, ptxName), cubin: get(files, cubinName), facts };
+}
+
+/** undefined for an entry that another version wrote, or that is gone: it will be built anew under this version's key. */
 function readArtifact({ paths }: StoredArtifact): Artifact | undefined {
   const files = new Map(Object.entries(paths));
   if (![libraryName, planName, sourceName].every((name) => files.has(name))) return undefined;
-  const plan: unknown = JSON.parse(readFileSync(get(files, planName), 'utf8'));
+  const plan = readPlan(get(files, planName));
   if (!isPlan(plan)) return undefined;
-  return { library: get(files, libraryName), plan, source: () => readFileSync(get(files, sourceName), 'utf8') };
+  return { library: get(files, libraryName), plan, source: () => textOf(get(files, sourceName)) };
+}
+
+function readPlan(path: string): unknown {
+  try {
+    return JSON.parse(readFileSync(path, 'utf8'));
+  } catch {
+    return undefined;
+  }
+}
+
+function textOf(path: string): string {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch (error) {
+    return `// the cache has it no more: ${messageOf(error)}\n`;
+  }
 }

@@ -3,4 +3,7 @@
 // taken from the cache. Sources that run as they are have no digest: who changes them keeps no cache.
 declare const TSINDUCTOR_BUILD: string | undefined;
 
+/** Whether this is a text that users run, and not a module of a workspace. */
+export const isBundled: boolean = typeof TSINDUCTOR_BUILD === 'string';
+
 export const buildFingerprint: string = typeof TSINDUCTOR_BUILD === 'string' ? TSINDUCTOR_BUILD : 'sources';

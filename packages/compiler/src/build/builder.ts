@@ -2,20 +2,23 @@
 // In: source text and who compiles it. Out: paths of verified files. What a compiler of a target, a clock or a hand-written
 // kernel needs of a session is this.
 import { delimiter } from 'node:path';
-import { ToolchainError } from '@tsinductor/base';
+import { invariant, ToolchainError } from '@tsinductor/base';
 import type { RecordStore } from '@tsinductor/cache';
 import type { Config } from '@tsinductor/config';
 import { findCudaToolkit, requireCudaToolkit, withCudaFlags } from '@tsinductor/runtime';
-import type { CudaToolkit, CudaToolkitReport } from '@tsinductor/runtime';
+import type { Bridge, CudaToolkit, CudaToolkitReport } from '@tsinductor/runtime';
 import type { Announcer } from './announcer.ts';
 import { Artifacts, placeOfArtifacts } from './artifacts.ts';
 import type { Artifact, BatchRequest, BuildRequest, CudaArtifact, CudaRequest } from './artifacts.ts';
-import type { Compiling } from './compile-client.ts';
+import type { CompileClient, Compiling } from './compile-client.ts';
 import { CompileClients } from './compile-clients.ts';
 import { cudaFlagsOf, factsText } from './cuda-flags.ts';
 import type { Machine, NativeMachine } from './machine.ts';
 import { Machines } from './machines.ts';
+import { then } from './pending.ts';
+import type { Pending } from './pending.ts';
 import { TuningRecords } from './tuning-records.ts';
+import type { GraphBuilt, GraphJob } from './workers/protocol.ts';
 
 /** Limits are those of the settings. */
 type GraphRequest = Omit<BuildRequest, 'seconds' | 'concurrency'>;
@@ -26,20 +29,45 @@ export class Builder implements Disposable {
   readonly config: Config;
   readonly announcer: Announcer;
   readonly #artifacts = new Map<string, Artifacts>();
-  readonly #clients = new CompileClients();
-  readonly #machines = new Machines(this.#clients);
+  readonly #clients: CompileClients;
+  readonly #machines: Machines;
+  readonly #root: string | undefined;
   readonly #tuning: TuningRecords;
   readonly #toolkits = new Map<string, CudaToolkitReport>();
 
-  constructor(config: Config, announcer: Announcer) {
+  /** With a `root`, for a worker: the cache of whoever asked it, for which it builds in its own thread. */
+  constructor(config: Config, announcer: Announcer, root?: string) {
     this.config = config;
     this.announcer = announcer;
+    this.#root = root;
+    this.#clients = new CompileClients(root === undefined ? 'workers' : 'here');
+    this.#machines = new Machines(this.#clients);
     this.#tuning = new TuningRecords(config, announcer);
   }
 
   /** The machine under these settings: which compiler, how wide the vectors, how many threads. */
   machine(config: Config = this.config): Machine {
-    return this.#machines.of(config, () => this.artifacts(config).directory);
+    return this.#machines.of(config, () => this.artifacts(config).place);
+  }
+
+  /** The bridge, if a machine of these has opened it. */
+  get bridge(): Bridge | undefined {
+    return this.#machines.bridge;
+  }
+
+  /** The bridge that lies in the cache, for the compiler that was found before: nothing is started, and nothing built. */
+  builtBridge(config: Config = this.config): Bridge | undefined {
+    return this.#machines.built(config, this.artifacts(config).place);
+  }
+
+  /** Whether all is known of the machine, and its bridge is built: then asking for it waits for nothing. */
+  isMachineKnown(config: Config = this.config): boolean {
+    return this.#machines.areKnown(config, () => this.artifacts(config).place);
+  }
+
+  /** Whether that was found out before; nothing is looked at. */
+  wasMachineKnown(): boolean {
+    return this.#machines.wereKnown(this.config);
   }
 
   /** The machine, where it has a compiler; throws a ToolchainError that says what is missing. */
@@ -52,15 +80,21 @@ export class Builder implements Disposable {
   /** Where these settings keep what is built. */
   artifacts(config: Config = this.config): Artifacts {
     return remembered(this.#artifacts, placeOfArtifacts(config), () => {
-      return new Artifacts(config, (code, message) => {
+      const warn = (code: string, message: string): void => {
         this.announcer.warnOnce(code, message);
-      });
+      };
+      return new Artifacts(config, warn, this.#root);
     });
   }
 
-  /** Starts what compiles, so that it comes up while code is generated. */
-  client(config: Config): Compiling {
-    return this.#clients.of(config);
+  /** Starts what compiles several units beside each other, so that it comes up while code is generated. */
+  startWorkers(config: Config): void {
+    this.#clients.of(config, Infinity);
+  }
+
+  /** What compiles beside this thread, also where `compileThreads` is 1. */
+  beside(config: Config): CompileClient {
+    return this.#clients.beside(config);
   }
 
   /** Whether compile workers are up. */
@@ -70,31 +104,49 @@ export class Builder implements Disposable {
 
   /** A graph's library with its plan, built while this thread waits. */
   graphNow(request: GraphRequest, config: Config): Artifact {
-    return this.artifacts(config).build(this.client(config), { ...request, ...limitsOf(config) });
+    const client = this.#clients.of(config, request.units.length);
+    return this.artifacts(config).build(client, { ...request, ...limitsOf(config) });
   }
 
   graph(request: GraphRequest, config: Config): Promise<Artifact> {
-    return this.artifacts(config).buildAsync(this.client(config), { ...request, ...limitsOf(config) });
+    return this.artifacts(config).buildAsync(this.#beside(config), { ...request, ...limitsOf(config) });
+  }
+
+  /** The same beside this thread, which looks whether it is done. */
+  beginGraph(request: GraphRequest, config: Config): Pending<Artifact> {
+    return this.artifacts(config).begin(this.beside(config), { ...request, ...limitsOf(config) });
+  }
+
+  /** A graph that is generated there too. */
+  beginWholeGraph(graph: GraphJob['graph'], config: Config, naming: GraphJob['naming']): Pending<GraphBuilt> {
+    const { seconds } = limitsOf(config);
+    const request = { graph, config, naming, name: graph.name, seconds };
+    return then(this.artifacts(config).beginWhole(this.beside(config), request), ({ built, logs = [] }) => {
+      for (const [topic, message] of logs) this.announcer.tell(topic, message, config);
+      invariant(built !== undefined, `a worker that compiled ${graph.name} did not say to what`);
+      return built;
+    });
   }
 
   /** A library that is no single graph's, built or found while this thread waits; gives its path. */
   libraryNow(request: LibraryRequest): string {
-    return this.artifacts().buildLibraryNow(this.client(this.config), { ...request, ...limitsOf(this.config) });
+    const client = this.#clients.of(this.config, request.units.length);
+    return this.artifacts().buildLibraryNow(client, { ...request, ...limitsOf(this.config) });
   }
 
   library(request: LibraryRequest): Promise<string> {
-    return this.artifacts().buildLibrary(this.client(this.config), { ...request, ...limitsOf(this.config) });
+    return this.artifacts().buildLibrary(this.#beside(this.config), { ...request, ...limitsOf(this.config) });
   }
 
   /** CUDA source, compiled or found while this thread waits. Throws ToolchainError CUDA_COMPILER_FAILED and its kin. */
   cudaNow(request: CudaCodeRequest, config: Config = this.config): CudaArtifact {
     const { seconds } = limitsOf(config);
-    return this.#told(this.artifacts(config).buildCudaNow(this.client(config), { ...request, seconds }), config);
+    return this.#told(this.artifacts(config).buildCudaNow(this.#beside(config), { ...request, seconds }), config);
   }
 
   async cuda(request: CudaCodeRequest, config: Config = this.config): Promise<CudaArtifact> {
     const { seconds } = limitsOf(config);
-    return this.#told(await this.artifacts(config).buildCuda(this.client(config), { ...request, seconds }), config);
+    return this.#told(await this.artifacts(config).buildCuda(this.#beside(config), { ...request, seconds }), config);
   }
 
   /** What autotune() measured, on disk as the settings say. */
@@ -105,6 +157,13 @@ export class Builder implements Disposable {
   /** The toolkit that these settings find. Throws ToolchainError CUDA_TOOLKIT_NOT_FOUND, which lists every place. */
   requireToolkit(config: Config = this.config): CudaToolkit {
     return requireCudaToolkit(this.toolkitReport(config));
+  }
+
+  /** CUDA source, compiled or found beside this thread, which looks whether it is done. */
+  beginCuda(request: CudaCodeRequest, config: Config): Pending<CudaArtifact> {
+    const { seconds } = limitsOf(config);
+    const begun = this.artifacts(config).beginCuda(this.beside(config), { ...request, seconds });
+    return then(begun, (artifact) => this.#told(artifact, config));
   }
 
   /** The same with what was searched, looked for once. */
@@ -144,6 +203,11 @@ export class Builder implements Disposable {
     }
     this.announcer.tell('ptxas', `PTX: ${artifact.ptx}`);
     return artifact;
+  }
+
+  /** What does not block this thread, but for one that is all there is. */
+  #beside(config: Config): Compiling {
+    return this.#clients.of(config, Infinity);
   }
 
   [Symbol.dispose](): void {

@@ -152,7 +152,7 @@ describe('what a worker throws', () => {
 describe('with one thread', () => {
   test('a job is built in the thread that asks, and an error has its stack', async () => {
     using clients = new CompileClients();
-    const here = clients.of(threads(1));
+    const here = clients.of(threads(1), 2);
     expect(here).not.toBeInstanceOf(CompileClient);
     expect(here.run(jobOf(writer, { name: 'here' }))).toEqual([]);
     await expect(here.submit(jobOf(writer, { name: 'here, later' }))).resolves.toEqual([]);
@@ -171,7 +171,7 @@ describe('with one thread', () => {
 
   test('a job is stopped at its deadline, and waits for another process no longer', () => {
     using clients = new CompileClients();
-    const here = clients.of(threads(1));
+    const here = clients.of(threads(1), 2);
     const stopped = jobOf(sleeper, { deadlineMs: 300, timeoutMs: 300, name: 'here, slow' });
     expect(() => here.run(stopped)).toThrow(expect.objectContaining({ code: 'COMPILE_TIMEOUT' }));
     const locked = jobOf(writer, { deadlineMs: 300, lockMs: 300, name: 'here, locked' });
@@ -181,10 +181,11 @@ describe('with one thread', () => {
 
   test('two threads ask a client, and another one after it has ended', () => {
     using clients = new CompileClients();
-    const first = clients.of(threads(2));
-    expect(first).toBeInstanceOf(CompileClient);
-    expect(clients.of(threads(2))).toBe(first);
-    if (first instanceof CompileClient) first[Symbol.dispose]();
-    expect(clients.of(threads(2))).not.toBe(first);
+    const first = clients.of(threads(2), 2);
+    expect(clients.of(threads(2), 2)).toBe(first);
+    clients[Symbol.dispose]();
+    const second = clients.of(threads(2), 2);
+    expect(second).not.toBe(first);
+    expect(second.run(jobOf(writer, { name: 'after' }))).toEqual([]);
   });
 });

@@ -4,16 +4,22 @@
 // coordinator has its own event loop, so builds run in parallel meanwhile. `submit` is the same without blocking. The
 // thread is unref'd: it never keeps a process alive.
 //
+// A job may also be begun, and looked after whenever the caller likes: an answer is announced in the shared memory, so that a loop of
+// calls in which the event loop never turns sees it. Looking costs one read of that memory.
+//
 // A job ends in time or is given up: the worker stops its compilers at the job's deadline, and a client that hears nothing
 // shortly after, or of no heartbeat at all, throws and is `ended`: its thread is stopped, and its owner makes another. A thread
 // that dies says so itself, in memory that a blocked caller sees (`coordinator-thread`).
 import { MessageChannel, receiveMessageOnPort, Worker } from 'node:worker_threads';
 import type { MessagePort } from 'node:worker_threads';
+import { invariant } from '@tsinductor/base';
 import { buildTimedOut, workerFailed } from '../errors.ts';
+import type { Pending } from './pending.ts';
 import { workerFiles } from '../worker-files.ts';
 import { toError } from './workers/failure.ts';
 import { sharedAnswers, sharedHeartbeat, sharedLength, sharedState, threadStates } from './workers/protocol.ts';
 import type { EntryJob, Job, Request, Response, ThreadData, ThreadEnd } from './workers/protocol.ts';
+import { noThreads, stopCommands } from './workers/running-threads.ts';
 
 /** How long a coordinator may show no sign of life before it is given up, in milliseconds. */
 const patience = 30_000;
@@ -41,17 +47,23 @@ interface ClientOptions {
 
 export class CompileClient implements Compiling, Disposable {
   readonly #shared = new Int32Array(new SharedArrayBuffer(4 * sharedLength));
+  readonly #running = noThreads();
   readonly #worker: Worker;
   readonly #blockingPort: MessagePort;
   readonly #pending = new Map<number, (response: Response) => void>();
-  /** Answers to blocking jobs that nobody has waited for yet. */
+  /** Answers through the port that nobody has asked for yet, and how many were announced when it was emptied last. */
   readonly #answers = new Map<number, Response>();
+  #emptiedAt = 0;
+  /** Jobs that were begun and not answered. */
+  readonly #begun = new Set<number>();
+  /** Told whenever an answer comes or the thread ends. */
+  readonly #watchers = new Set<() => void>();
+  #endsWhenDone = false;
   readonly #startPatience: number;
   #nextId = 1;
   /** After how long without a job it ends itself, in milliseconds; undefined for never. */
   #idleAfter: number | undefined;
   #idle: NodeJS.Timeout | undefined;
-  #running = 0;
   #ended = false;
   /** Why the thread is no more, where it said so. */
   #reason: string | undefined;
@@ -62,7 +74,13 @@ export class CompileClient implements Compiling, Disposable {
     this.#startPatience = options.startPatience ?? startPatience;
     const coordinator = (options.coordinator ?? new URL('coordinator.js', workerFiles)).href;
     this.#worker = new Worker(new URL('coordinator-thread.js', workerFiles), {
-      workerData: { port: port2, shared: this.#shared, threads, coordinator } satisfies ThreadData,
+      workerData: {
+        port: port2,
+        shared: this.#shared,
+        running: this.#running,
+        threads,
+        coordinator,
+      } satisfies ThreadData,
       transferList: [port2],
       execArgv: [],
       stdout: false,
@@ -81,10 +99,17 @@ export class CompileClient implements Compiling, Disposable {
     this.#worker.on('error', fail);
     this.#worker.on('exit', () => {
       this.#ended = true;
+      process.off('exit', this.#stop);
       fail(this.#why());
+      this.#tellWatchers();
+    });
+    port1.on('message', (message: Response | ThreadEnd) => {
+      this.#keep(message);
+      this.#tellWatchers();
     });
     this.#worker.unref();
     port1.unref();
+    process.once('exit', this.#stop);
   }
 
   /** From now on it ends itself when it had no job for so many milliseconds; undefined for never. */
@@ -93,14 +118,10 @@ export class CompileClient implements Compiling, Disposable {
     if (milliseconds === undefined) clearTimeout(this.#idle);
   }
 
-  #began(): void {
-    this.#running += 1;
+  /** Has just had an answer: ends itself, if it is to, where that was the last job and no other comes. */
+  #quiesce(): void {
     clearTimeout(this.#idle);
-  }
-
-  #endedJob(): void {
-    this.#running -= 1;
-    if (this.#running > 0 || this.#idleAfter === undefined) return;
+    if (this.#begun.size > 0 || this.#pending.size > 0 || this.#idleAfter === undefined) return;
     this.#idle = setTimeout(() => {
       this[Symbol.dispose]();
     }, this.#idleAfter).unref();
@@ -111,29 +132,40 @@ export class CompileClient implements Compiling, Disposable {
     return this.#ended || this.#isState('ended');
   }
 
+  #tellWatchers(): void {
+    for (const look of this.#watchers) look();
+  }
+
   #isState(state: keyof typeof threadStates): boolean {
     return Atomics.load(this.#shared, sharedState) === threadStates[state];
   }
 
   run(job: EntryJob): readonly string[] {
-    return this.start(job)();
+    return this.begin(job).wait().events;
   }
 
-  /** Begins to build `job`; what it gives blocks this thread until that is done, as `run` does. */
-  start(job: Job): () => readonly string[] {
+  /** Begins to build `job`, whose answer is there when whoever looks finds it. */
+  begin(job: Job): Pending<Response> {
     const id = this.#nextId++;
     const started = performance.now();
-    this.#began();
+    clearTimeout(this.#idle);
+    this.#begun.add(id);
     this.#worker.postMessage({ id, job, blocking: true } satisfies Request);
-    return () => {
-      try {
-        return eventsOf(this.#await(id, job, started));
-      } finally {
-        this.#endedJob();
-      }
-    };
+    const end = started + job.deadlineMs + grace;
+    return new BegunJob({
+      look: () => {
+        const response = this.#receive(id);
+        if (response !== undefined) return response;
+        if (this.ended) throw workerFailed(this.#why());
+        if (performance.now() > end) throw this.#giveUp(buildTimedOut(job));
+        return undefined;
+      },
+      wait: () => this.#await(id, job, started),
+      told: (look) => this.#told(look, end),
+    });
   }
 
+  /** The answer, for which this thread waits. Throws where none will come. */
   #await(id: number, job: Job, started: number): Response {
     let heartbeat = Atomics.load(this.#shared, sharedHeartbeat);
     let lastSign = performance.now();
@@ -153,9 +185,25 @@ export class CompileClient implements Compiling, Disposable {
     }
   }
 
+  /** Resolves when `isDone` says so, which is asked at every answer, when the thread ends, and when it should have. */
+  async #told(isDone: () => boolean, end: number): Promise<void> {
+    this.#worker.ref();
+    await new Promise<void>((resolve) => {
+      const look = (): void => {
+        if (!isDone()) return;
+        clearTimeout(timer);
+        this.#watchers.delete(look);
+        resolve();
+      };
+      const timer = setTimeout(look, end - performance.now() + 100);
+      this.#watchers.add(look);
+    });
+    this.#unrefIdle();
+  }
+
   async submit(job: Job): Promise<readonly string[]> {
     const id = this.#nextId++;
-    this.#began();
+    clearTimeout(this.#idle);
     this.#worker.ref();
     const response = await new Promise<Response>((resolve) => {
       const timer = setTimeout(() => {
@@ -168,22 +216,33 @@ export class CompileClient implements Compiling, Disposable {
       });
       this.#worker.postMessage({ id, job, blocking: false } satisfies Request);
     });
-    this.#endedJob();
-    return eventsOf(response);
+    return answered(response).events;
   }
 
-  /** The answer to one job, where it is there; the answers to others are kept for who waits for them. */
+  /** The answer to one job, where it is there; the answers to others are kept for who asks for them. */
   #receive(id: number): Response | undefined {
-    for (;;) {
-      const received = receiveMessageOnPort(this.#blockingPort) as { message: Response | ThreadEnd } | undefined;
-      if (received === undefined) break;
-      const { message } = received;
-      if ('ended' in message) this.#reason ??= message.ended;
-      else this.#answers.set(message.id, message);
+    const announced = Atomics.load(this.#shared, sharedAnswers);
+    if (announced !== this.#emptiedAt) {
+      this.#emptiedAt = announced;
+      for (;;) {
+        const received = receiveMessageOnPort(this.#blockingPort) as { message: Response | ThreadEnd } | undefined;
+        if (received === undefined) break;
+        this.#keep(received.message);
+      }
     }
     const answer = this.#answers.get(id);
     this.#answers.delete(id);
     return answer;
+  }
+
+  #keep(message: Response | ThreadEnd): void {
+    if ('ended' in message) this.#reason ??= message.ended;
+    else {
+      this.#answers.set(message.id, message);
+      this.#begun.delete(message.id);
+      if (this.#endsWhenDone) this.endWhenDone();
+      else this.#quiesce();
+    }
   }
 
   #why(): string {
@@ -198,17 +257,86 @@ export class CompileClient implements Compiling, Disposable {
 
   #settle(id: number): void {
     this.#pending.delete(id);
-    if (this.#pending.size === 0) this.#worker.unref();
+    this.#unrefIdle();
+    if (!this.ended) this.#quiesce();
   }
 
+  #unrefIdle(): void {
+    if (this.#pending.size === 0 && this.#watchers.size === 0) this.#worker.unref();
+  }
+
+  /** Takes no more jobs, and ends when those that were begun are done: who looks after them may go on. */
+  endWhenDone(): void {
+    this.#endsWhenDone = true;
+    if (this.#begun.size === 0) this[Symbol.dispose]();
+  }
+
+  /** Ends at once, with whatever is still built. */
   [Symbol.dispose](): void {
     clearTimeout(this.#idle);
     this.#ended = true;
-    void this.#worker.terminate();
+    process.off('exit', this.#stop);
+    this.#stop();
+  }
+
+  readonly #stop = (): void => {
+    stopCommands(this.#running, () => {
+      void this.#worker.terminate();
+    });
+  };
+}
+
+/** How a job that was begun is looked after. */
+interface Lookout {
+  /** The answer, where it is there. Throws where none will come. */
+  look(): Response | undefined;
+  wait(): Response;
+  /** Resolves when `isDone` says so, which is asked whenever something has happened. */
+  told(isDone: () => boolean): Promise<void>;
+}
+
+class BegunJob implements Pending<Response> {
+  readonly #lookout: Lookout;
+  /** Gives the answer that came, or throws why there is none. */
+  #outcome: (() => Response) | undefined;
+
+  constructor(lookout: Lookout) {
+    this.#lookout = lookout;
+  }
+
+  poll(): Response | undefined {
+    return this.#look(() => this.#lookout.look())?.();
+  }
+
+  wait(): Response {
+    const known = this.poll();
+    if (known !== undefined) return known;
+    const outcome = this.#look(() => this.#lookout.wait());
+    invariant(outcome !== undefined, 'a job was waited for, and has no outcome');
+    return outcome();
+  }
+
+  async settled(): Promise<void> {
+    const isDone = (): boolean => this.#look(() => this.#lookout.look()) !== undefined;
+    if (!isDone()) await this.#lookout.told(isDone);
+  }
+
+  #look(look: () => Response | undefined): (() => Response) | undefined {
+    if (this.#outcome !== undefined) return this.#outcome;
+    try {
+      const response = look();
+      if (response !== undefined) this.#outcome = () => answered(response);
+    } catch (error) {
+      this.#outcome = () => {
+        throw error;
+      };
+    }
+    return this.#outcome;
   }
 }
 
-function eventsOf({ failure, events }: Response): readonly string[] {
-  if (failure !== undefined) throw toError(failure);
-  return events;
+/** Throws what went wrong. */
+function answered(response: Response): Response {
+  if (response.failure !== undefined) throw toError(response.failure);
+  return response;
 }

@@ -2,6 +2,7 @@
 // really runs, and the native bridge; or, as a value, why there are none. Opening it is cheap after the first time: what
 // was found lies on disk.
 import { isTsInductorError } from '@tsinductor/base';
+import { aloneNow } from '@tsinductor/cache';
 import { mostLastLevel, standardFirstLevel, standardSecondLevel } from '@tsinductor/codegen-cpp';
 import type { CacheSizes, Family } from '@tsinductor/codegen-cpp';
 import type { Config } from '@tsinductor/config';
@@ -9,7 +10,10 @@ import {
   assertedIsa,
   cpuCaches,
   cpuCount,
+  findBridge,
   findToolchain,
+  isIsaKnown,
+  knownToolchain,
   probeIsa,
   requireToolchain,
   scalarIsa,
@@ -52,22 +56,32 @@ export interface InterpretingMachine {
 
 export type Machine = NativeMachine | InterpretingMachine;
 
+/** Where what was found out of a machine is kept: a directory that belongs to the user alone, and one that is only read. */
+export interface MachinePlace {
+  readonly directory: string;
+  readonly readable: string | undefined;
+}
+
 /** How a machine comes by its bridge: begun at once, had when asked for. */
 type BridgeSource = (options: BridgeBuildOptions) => () => Bridge;
 
 /** The most threads that a bridge has. */
 const mostThreads = 256;
 
-/** `directory`: where what was found is kept; it belongs to the user alone. */
-export function openMachine(config: Config, directory: string, bridges: BridgeSource): Machine {
+/** What probes one at a time wait for each other, in milliseconds. */
+const probePatience = 20_000;
+
+/** `placeOf` says where what was found is kept; where there is no place, that is why native code does not run. */
+export function openMachine(config: Config, placeOf: () => MachinePlace, bridges: BridgeSource): Machine {
   let report: ToolchainReport | undefined;
   try {
-    report = findToolchain({ compilers: config.cpp.cxx, path: config.cpp.searchPath, directory });
+    const place = placeOf();
+    report = findToolchain(searchOf(config, place));
     const plain = requireToolchain(report);
     const toolchain = withFlags(plain, compilerFlags(config));
     // It is built beside, so it is begun before anything else is waited for.
-    const open = bridges({ toolchain: plain, directory });
-    const isaReport = isaOf(plain, config, directory);
+    const open = bridges({ toolchain: plain, ...place });
+    const isaReport = isaOf(plain, config, place);
     const threads = Math.min(config.cpp.threads > 0 ? config.cpp.threads : cpuCount(), mostThreads);
     const codeThreads = config.cpp.dynamicThreads ? Math.min(cpuCount(), mostThreads) : threads;
     const isa = limitIsa(isaReport.isa, config.cpp.simdlen);
@@ -82,6 +96,23 @@ export function openMachine(config: Config, directory: string, bridges: BridgeSo
     return interpreting(error, report);
   }
 }
+
+/** Whether all that `openMachine` finds out is on disk, and the bridge with it, if it is not open: then no process is started. */
+export function isMachineKnown(config: Config, place: MachinePlace, bridge: Bridge | undefined): boolean {
+  const report = knownToolchain(searchOf(config, place));
+  if (report === undefined) return false;
+  const { toolchain } = report;
+  if (toolchain === undefined) return true;
+  const knowsIsa = config.cpp.vecIsaOk !== null || isIsaKnown(toolchain, place);
+  return knowsIsa && (bridge !== undefined || findBridge({ toolchain, ...place }) !== undefined);
+}
+
+/** How a compiler is looked for under these settings. */
+export const searchOf = ({ cpp }: Config, place: MachinePlace): Parameters<typeof findToolchain>[0] => ({
+  compilers: cpp.cxx,
+  path: cpp.searchPath,
+  ...place,
+});
 
 /** The family of a processor by what it says of itself. */
 export function familyOf({ vendor, features }: Pick<IsaReport, 'vendor' | 'features'>): Family {
@@ -107,8 +138,15 @@ export const compilerFlags = ({ cpp }: Config): readonly string[] => [
 ];
 
 /** What of the CPU may be used: as probed, or as the settings say. */
-function isaOf(toolchain: Toolchain, { cpp }: Config, directory: string): IsaReport {
-  if (cpp.vecIsaOk === null) return probeIsa(toolchain, { directory });
+function isaOf(toolchain: Toolchain, { cpp }: Config, place: MachinePlace): IsaReport {
+  if (cpp.vecIsaOk === null) {
+    const { directory } = place;
+    const waiting = { directory, waitMilliseconds: probePatience, report: () => undefined };
+    return probeIsa(toolchain, {
+      ...place,
+      alone: (name, known, probe) => aloneNow({ ...waiting, name, known }, probe),
+    });
+  }
   return cpp.vecIsaOk ? assertedIsa() : scalarIsa();
 }
 

@@ -1,8 +1,10 @@
 // The bridge of a session's machines: built beside what generates, and what happens where it cannot be built.
-import { chmodSync, existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { graphNamespace, openStore } from '@tsinductor/cache';
 import { mostLastLevel, standardCaches } from '@tsinductor/codegen-cpp';
 import { resolveConfig, withConfig } from '@tsinductor/config';
 import type { Config, ConfigPatch } from '@tsinductor/config';
@@ -13,13 +15,18 @@ import { trace } from '@tsinductor/tensor/internal';
 import type { Executable } from '../run/executable.ts';
 import { countedCaches, familyOf } from './machine.ts';
 import { targetOf } from './stage-options.ts';
+import { reset, setConfig, useNativeMemory } from '../default-compiler.ts';
+import { lowerTierName } from '../run/lower-tier.ts';
 import { Session } from '../session.ts';
 
 let directory: string;
 beforeAll(() => {
   directory = mkdtempSync(join(tmpdir(), 'tsinductor-machines-'));
+  setConfig({ cacheDir: join(directory, 'default') });
+  useNativeMemory();
 });
 afterAll(() => {
+  reset();
   rmSync(directory, { recursive: true, force: true });
 });
 
@@ -52,7 +59,7 @@ whereCompiled('the bridge', () => {
   });
 
   test.each([1, 2])(
-    'where it does not build, one warning, and the interpreter (%i compile threads)',
+    'where it does not build, one warning, and generated JavaScript (%i compile threads)',
     (compileThreads) => {
       const compiler = join(directory, `broken-${String(compileThreads)}`);
       writeFileSync(
@@ -65,12 +72,113 @@ whereCompiled('the bridge', () => {
       using session = new Session(config, { warn: (code) => warnings.push(code), log: () => undefined });
       for (let call = 0; call < 2; call++) {
         const executable = prepareIn(session);
-        expect(executable.report.runsOn).toContain('interpreter');
+        expect(executable.report.runsOn).toContain('generated JavaScript');
         expect(executable.run([x])[0]?.toArray()).toEqual([3, 5, 7]);
       }
       expect(warnings).toEqual(['COMPILER_FAILED']);
     },
   );
+});
+
+/** A compiler that does `fault` where a graph is built, and is the real one otherwise. */
+function failing(fault: string): string {
+  const compiler = join(mkdtempSync(join(directory, 'bin-')), 'g++');
+  const script = `for last; do :; done\ncase "$*" in *-nostdlib*) ${fault};; esac\nexec /usr/bin/g++ "$@"`;
+  writeFileSync(compiler, `#!/bin/sh\n${script}\n`, { mode: 0o755 });
+  return compiler;
+}
+
+const cut = '/usr/bin/g++ "$@" || exit 1; truncate -s 9000 "$last"; exit 0';
+
+whereCompiled('a compiler that fails where a graph is built', () => {
+  test.each([
+    ['exit 1', 'COMPILER_FAILED'],
+    ['kill -KILL $$', 'COMPILER_CRASHED'],
+    [cut, 'OUTPUT_DAMAGED'],
+  ])('`%s`: the lower tier answers, with one warning %s; the next session is native', (fault, code) => {
+    const warnings: string[] = [];
+    const voice = { warn: (told: string) => warnings.push(told), log: () => undefined };
+    const config = configOf({
+      compileThreads: 1,
+      cpp: { cxx: [failing(`test -e ${directory}/well || { ${fault}; }`)] },
+    });
+    rmSync(join(directory, 'well'), { force: true });
+    {
+      using session = new Session(config, voice);
+      for (let call = 0; call < 2; call++) expect(prepareIn(session).run([x])[0]?.toArray()).toEqual([3, 5, 7]);
+      expect(prepareIn(session).report.runsOn).toContain(lowerTierName);
+      expect(warnings).toEqual([code]);
+    }
+    writeFileSync(join(directory, 'well'), '');
+    using session = new Session(config, voice);
+    const executable = prepareIn(session);
+    expect(executable.report.runsOn).toContain('native code');
+    expect(executable.run([x])[0]?.toArray()).toEqual([3, 5, 7]);
+    expect(warnings).toEqual([code]);
+  });
+
+  test('is an error where suppressErrors is false', () => {
+    const config = configOf({ compileThreads: 1, suppressErrors: false, cpp: { cxx: [failing('exit 1')] } });
+    using session = new Session(config, { warn: () => undefined, log: () => undefined });
+    expect(() => prepareIn(session)).toThrow(expect.objectContaining({ code: 'COMPILER_FAILED' }));
+  });
+
+  test('once is asked once more', () => {
+    const once = `if mkdir ${join(directory, 'once')} 2>/dev/null; then ${cut}; fi`;
+    const config = configOf({ compileThreads: 1, suppressErrors: false, cpp: { cxx: [failing(once)] } });
+    using session = new Session(config, { warn: () => undefined, log: () => undefined });
+    expect(prepareIn(session).report.runsOn).toContain('native code');
+  });
+
+  test('flags that change numerics are not passed on, and one warning says so', () => {
+    const warnings: string[] = [];
+    const config = configOf({ cpp: { cxx: ['/usr/bin/g++ -ffast-math'] } });
+    using session = new Session(config, { warn: (code) => warnings.push(code), log: () => undefined });
+    prepareIn(session);
+    prepareIn(session);
+    const { bridge, toolchain } = session.requireNative();
+    expect(toolchain.command).toEqual(['/usr/bin/g++']);
+    expect(bridge.readMxcsr() & 0x8040).toBe(0);
+    expect(warnings).toEqual(['COMPILER_FLAGS']);
+  });
+});
+
+whereCompiled('an entry that does not load', () => {
+  test('is put away with a report, and built once more', () => {
+    const config = configOf({ compileThreads: 1, suppressErrors: false });
+    const warnings: string[] = [];
+    const voice = { warn: (code: string) => warnings.push(code), log: () => undefined };
+    const other = join(directory, 'other.so');
+    execFileSync('/usr/bin/g++', ['-shared', '-x', 'c++', '-', '-o', other], { input: 'int other;' });
+    let key = '';
+    {
+      using session = new Session(config, voice);
+      key = prepareIn(session).report.cacheKey ?? '';
+    }
+    // What another version of the compiler might have kept under this key: every digest is right.
+    using store = openStore({
+      root: config.cacheDir,
+      namespace: graphNamespace,
+      temporaryDirectory: directory,
+      report: () => undefined,
+    });
+    const found = store.get(key);
+    const textOf = (name: string): Buffer => readFileSync(found?.paths[name] ?? '');
+    const files = { 'graph.so': readFileSync(other), 'graph.cc': textOf('graph.cc'), 'plan.json': textOf('plan.json') };
+    const elsewhere = withConfig(config, { cacheDir: mkdtempSync(join(directory, 'cache-')) });
+    using otherStore = openStore({
+      root: elsewhere.cacheDir,
+      namespace: graphNamespace,
+      temporaryDirectory: directory,
+      report: () => undefined,
+    });
+    otherStore.put(key, files, { inputs: {}, versions: {}, data: null });
+    using session = new Session(elsewhere, voice);
+    const executable = prepareIn(session);
+    expect(executable.report.origin).toBe('built');
+    expect(executable.run([x])[0]?.toArray()).toEqual([3, 5, 7]);
+    expect(warnings).toEqual(['CACHE_DAMAGED']);
+  });
 });
 
 test.each([

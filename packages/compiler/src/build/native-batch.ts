@@ -2,6 +2,7 @@
 // are built once.
 import { at, stableHash } from '@tsinductor/base';
 import { fingerprint } from '@tsinductor/config';
+import { printGraph } from '@tsinductor/graph';
 import type { Executable } from '../run/executable.ts';
 import { NativeExecutable } from '../run/native-executable.ts';
 import { makePlan, reportOfPlan } from '../run/plan.ts';
@@ -80,7 +81,7 @@ export class NativeBatch implements BatchCompiler<GeneratedBatch, string> {
     return new NativeExecutable(
       plan,
       { bridge, threads, entry, siteOf, sizeAsserts, scalarAsserts },
-      { ...reportOfPlan(plan, graph), runsOn: `${backend.name} for ${isa}` },
+      { ...reportOfPlan(plan), graph: printGraph(graph), runsOn: `${backend.name} for ${isa}` },
     );
   }
 }

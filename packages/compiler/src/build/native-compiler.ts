@@ -5,27 +5,31 @@
 import { stableHash } from '@tsinductor/base';
 import type { StageTime } from '@tsinductor/base';
 import type { CppProgram } from '@tsinductor/codegen-cpp';
+import { printGraph } from '@tsinductor/graph';
 import { LRUCache } from 'lru-cache';
+import { isLoadFailure, notKept } from '../errors.ts';
 import { openMachineLimits } from '../profile/machine-limits.ts';
 import type { MachineLimits } from '../profile/machine-limits.ts';
 import { openProfile, reported } from '../profile/open-profile.ts';
 import { checkIndexLimits } from '../run/check-index-limits.ts';
 import type { Executable } from '../run/executable.ts';
 import { NativeExecutable } from '../run/native-executable.ts';
-import { makePlan, reportOfPlan, sizesOfCall } from '../run/plan.ts';
+import { makePlan, reportOfPlan } from '../run/plan.ts';
 import { siteFinder } from '../run/site-finder.ts';
 import { placeOfArtifacts } from './artifacts.ts';
 import type { Artifact } from './artifacts.ts';
+import { buildFingerprint } from './build-fingerprint.ts';
 import { remembered } from './builder.ts';
 import type { Builder } from './builder.ts';
 import { graphKey } from './graph-key.ts';
 import type { NativeMachine } from './machine.ts';
 import { cppContextOf } from './measure-schedule.ts';
 import { cppPipeline, showStage } from './pipeline.ts';
+import type { Pending } from './pending.ts';
 import type { CppContext, Printed } from './pipeline.ts';
 import { keepsFolders, watchingFor } from './stage-log.ts';
 import type { StageLog, Watching } from './stage-log.ts';
-import type { CompileJob, TargetCompiler } from './target-compiler.ts';
+import type { BesideCompiler, CompileJob } from './target-compiler.ts';
 
 /** A graph for this machine, under its key. */
 interface NativeJob extends CompileJob {
@@ -35,6 +39,14 @@ interface NativeJob extends CompileJob {
   readonly slot: string;
   /** When it was asked for, by `performance.now`. */
   readonly started: number;
+}
+
+/** What the key of a graph has beside what decides its code. */
+interface Naming {
+  /** A part of the key where caches are off: no other graph has it. */
+  readonly unique: string;
+  /** Of the compiler that generates the code, as whoever looks for it knows it. */
+  readonly build: string;
 }
 
 /** A job with its C++. */
@@ -50,7 +62,10 @@ interface Origin {
   readonly times?: readonly StageTime[] | undefined;
 }
 
-export class NativeCompiler implements TargetCompiler<NativeJob, GeneratedNative, Artifact, Executable> {
+/** A graph of no more nodes is likely one kernel, for which no workers are started. */
+const fewNodes = 12;
+
+export class NativeCompiler implements BesideCompiler<NativeJob, GeneratedNative, Artifact, Executable> {
   readonly #builder: Builder;
   readonly #log: StageLog;
   /** So that two functions with the same graph share its code. */
@@ -65,24 +80,42 @@ export class NativeCompiler implements TargetCompiler<NativeJob, GeneratedNative
     this.#executables = new LRUCache({ max: kept });
   }
 
-  jobFor(job: CompileJob, native: NativeMachine): NativeJob {
+  jobFor(job: CompileJob, native: NativeMachine, { unique, build }: Naming = this.naming()): NativeJob {
     const { config, traced } = job;
-    const key = graphKey(traced.graph, { native, config });
-    const slot = config.forceDisableCaches ? stableHash([key, this.#uncached++]) : key;
+    const key = graphKey(traced.graph, { native, config, build });
+    const slot = config.forceDisableCaches ? stableHash([key, unique]) : key;
     return { ...job, native, key, slot, started: performance.now() };
+  }
+
+  /** How the next graph is named: as no other one, where caches are off. */
+  naming(): Naming {
+    return { unique: String(this.#uncached++), build: buildFingerprint };
+  }
+
+  /** Whether it is on disk. */
+  isStored(job: NativeJob): boolean {
+    return this.#builder.artifacts(job.config).find(job.slot) !== undefined;
   }
 
   find(job: NativeJob): Executable | undefined {
     const known = this.#executables.get(memoryKey(job));
     if (known !== undefined) return known;
-    const found = this.#builder.artifacts(job.config).find(job.slot);
+    const artifacts = this.#builder.artifacts(job.config);
+    const found = artifacts.find(job.slot);
     if (found === undefined) return undefined;
-    if (keepsFolders(job.config)) this.#keepStages(job);
-    return this.#open(job, found, { origin: 'disk' });
+    try {
+      const executable = this.#open(job, found, { origin: 'disk' });
+      if (keepsFolders(job.config)) this.#keepStages(job);
+      return executable;
+    } catch (error) {
+      if (!isLoadFailure(error)) throw error;
+      artifacts.discard(job.slot, error.message);
+      return undefined;
+    }
   }
 
   generate(job: NativeJob): GeneratedNative {
-    this.#builder.client(job.config); // starts, while this thread generates
+    if (job.traced.primitives.nodes.length > fewNodes) this.#builder.startWorkers(job.config);
     const watching = watchingFor(job.config);
     const printed = this.#printed(job, watching);
     this.#log.tell(toldOf(job, printed), watching);
@@ -97,8 +130,28 @@ export class NativeCompiler implements TargetCompiler<NativeJob, GeneratedNative
     return this.#builder.graph(requestOf(generated), generated.job.config);
   }
 
-  load({ job, times }: GeneratedNative, artifact: Artifact): Executable {
-    return this.#open(job, artifact, { origin: 'built', times });
+  begin(generated: GeneratedNative): Pending<Artifact> {
+    return this.#builder.beginGraph(requestOf(generated), generated.job.config);
+  }
+
+  load(generated: GeneratedNative, artifact: Artifact): Executable {
+    const { job, times } = generated;
+    const origin = { origin: 'built', times } as const;
+    try {
+      return this.#open(job, artifact, origin);
+    } catch (error) {
+      if (!isLoadFailure(error)) throw error;
+      // Somebody has removed it since, or it is not what it should be: it is built once more.
+      this.#builder.artifacts(job.config).discard(job.slot, error.message);
+      return this.#open(job, this.build(generated), origin);
+    }
+  }
+
+  /** What a worker has built of the whole job, and is kept under `slot`; how long its stages took. */
+  loadBuilt(job: NativeJob, slot: string, times: readonly StageTime[] | undefined): Executable {
+    const artifact = this.#builder.artifacts(job.config).find(slot);
+    if (artifact === undefined) throw notKept(slot);
+    return this.#open({ ...job, slot }, artifact, { origin: 'built', times });
   }
 
   /** What was loaded and is kept. */
@@ -133,7 +186,10 @@ export class NativeCompiler implements TargetCompiler<NativeJob, GeneratedNative
     const { sizeAsserts, scalarAsserts } = config;
     const code = { bridge, entry, threads, siteOf: siteFinder(traced), sizeAsserts, scalarAsserts, profile };
     const executable = new NativeExecutable(plan, code, {
-      ...reportOfPlan(plan, traced.graph),
+      ...reportOfPlan(plan),
+      get graph() {
+        return printGraph(traced.graph);
+      },
       runsOn: `native code for ${native.isa}, ${String(threads)} threads`,
       source,
       cacheKey: key,
@@ -175,8 +231,7 @@ function requestOf({ job, printed }: GeneratedNative): Parameters<Builder['graph
   const { scheduled, program } = printed;
   const plan = makePlan(traced.graph, scheduled, program);
   // Where no call is at hand, the first one asks.
-  if (examples.length > 0 && config.scalarAsserts)
-    checkIndexLimits(plan.indexLimits, sizesOfCall(plan.sizes, examples));
+  if (examples.length > 0 && config.scalarAsserts) checkIndexLimits(plan, examples);
   return { key: slot, name, units: program.units, plan, toolchain: native.toolchain };
 }
 

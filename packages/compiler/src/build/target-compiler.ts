@@ -4,6 +4,8 @@ import type { Config } from '@tsinductor/config';
 import type { Tensor } from '@tsinductor/tensor';
 import type { Placement } from '@tsinductor/tensor/internal';
 import type { TracedGraph } from '../request.ts';
+import { done, then } from './pending.ts';
+import type { Pending } from './pending.ts';
 
 /** A graph to compile. */
 export interface CompileJob {
@@ -27,6 +29,11 @@ export interface TargetCompiler<Job, Generated, Built, Loaded> {
   load(generated: Generated, built: Built): Loaded;
 }
 
+/** One that also builds beside this thread, which looks whether that is done. */
+export interface BesideCompiler<Job, Generated, Built, Loaded> extends TargetCompiler<Job, Generated, Built, Loaded> {
+  begin(generated: Generated): Pending<Built>;
+}
+
 /** What runs the job, blocking until it is built. */
 export function compileNow<Job, Generated, Built, Loaded>(
   target: TargetCompiler<Job, Generated, Built, Loaded>,
@@ -47,4 +54,15 @@ export async function compileAsync<Job, Generated, Built, Loaded>(
   if (known !== undefined) return known;
   const generated = target.generate(job);
   return target.load(generated, await target.buildAsync(generated));
+}
+
+/** The same beside this thread, which goes on at once, but generates the text first. */
+export function compileBeside<Job, Generated, Built, Loaded>(
+  target: BesideCompiler<Job, Generated, Built, Loaded>,
+  job: Job,
+): Pending<Loaded> {
+  const known = target.find?.(job);
+  if (known !== undefined) return done(known);
+  const generated = target.generate(job);
+  return then(target.begin(generated), (built) => target.load(generated, built));
 }

@@ -1,5 +1,6 @@
 // Many graphs at once on a CUDA device: for conformance runs, where each is small and starting nvcc would dominate. Outputs
 // are on the CPU.
+import { printGraph } from '@tsinductor/graph';
 import { readFileSync } from 'node:fs';
 import { at } from '@tsinductor/base';
 import { generateCudaBatch } from '@tsinductor/codegen-cuda';
@@ -60,7 +61,7 @@ export class CudaBatch implements BatchCompiler<GeneratedCudaBatch, CudaArtifact
         schedule.program.sites[site];
       const { sizeAsserts, scalarAsserts } = this.#builder.config;
       const code = { device, module, kernels: program.kernels, placement, siteOf, sizeAsserts, scalarAsserts };
-      const report = { ...reportOfPlan(plan, graph), runsOn: describeCode(this.#choice, device) };
+      const report = { ...reportOfPlan(plan), graph: printGraph(graph), runsOn: describeCode(this.#choice, device) };
       return { kind: 'compiled', kernels: plan.kernels.length, executable: new CudaExecutable(plan, code, report) };
     });
   }

@@ -8,18 +8,20 @@ import { stableHash } from '@tsinductor/base';
 import type { StageTime } from '@tsinductor/base';
 import type { CudaProgram } from '@tsinductor/codegen-cuda';
 import { fingerprint } from '@tsinductor/config';
+import { printGraph } from '@tsinductor/graph';
 import { LRUCache } from 'lru-cache';
 import type { CudaArtifact } from '../build/artifacts.ts';
 import type { Builder, CudaCodeRequest } from '../build/builder.ts';
+import type { Pending } from '../build/pending.ts';
 import { cudaPipeline, showStage } from '../build/pipeline.ts';
 import type { CudaContext, Printed } from '../build/pipeline.ts';
 import { watchingFor } from '../build/stage-log.ts';
 import type { StageLog } from '../build/stage-log.ts';
 import { positionsOf } from '../build/stage-options.ts';
-import type { CompileJob, TargetCompiler } from '../build/target-compiler.ts';
+import type { BesideCompiler, CompileJob } from '../build/target-compiler.ts';
 import { checkIndexLimits } from '../run/check-index-limits.ts';
 import type { Executable } from '../run/executable.ts';
-import { makePlan, reportOfPlan, sizesOfCall } from '../run/plan.ts';
+import { makePlan, reportOfPlan } from '../run/plan.ts';
 import { siteFinder } from '../run/site-finder.ts';
 import { openCuda } from './cuda-devices.ts';
 import type { CudaTensorDevice } from './cuda-devices.ts';
@@ -44,7 +46,7 @@ interface GeneratedCuda {
 
 const keptExecutables = 256;
 
-export class CudaCompiler implements TargetCompiler<CudaCompileJob, GeneratedCuda, CudaArtifact, Executable> {
+export class CudaCompiler implements BesideCompiler<CudaCompileJob, GeneratedCuda, CudaArtifact, Executable> {
   readonly #builder: Builder;
   readonly #log: StageLog;
   readonly #executables = new LRUCache<string, Executable>({ max: keptExecutables });
@@ -77,7 +79,8 @@ export class CudaCompiler implements TargetCompiler<CudaCompileJob, GeneratedCud
     const watching = watchingFor(config);
     const printed = cudaPipeline().run(traced, contextOf(job), watching.watch);
     const { scheduled, program } = printed;
-    if (config.scalarAsserts) checkIndexLimits(program.indexLimits, sizesOfCall(traced.graph.sizes, examples));
+    if (config.scalarAsserts)
+      checkIndexLimits({ indexLimits: program.indexLimits, sizes: traced.graph.sizes }, examples);
     const { kernels } = program;
     this.#log.tell({ job, scheduled, kernels }, watching);
     return { job, printed, times: watching.times?.list() };
@@ -91,6 +94,10 @@ export class CudaCompiler implements TargetCompiler<CudaCompileJob, GeneratedCud
     return this.#builder.cuda(this.#requestOf(generated), generated.job.config);
   }
 
+  begin(generated: GeneratedCuda): Pending<CudaArtifact> {
+    return this.#builder.beginCuda(this.#requestOf(generated), generated.job.config);
+  }
+
   load({ job, printed, times }: GeneratedCuda, { cubin, ptx }: Pick<CudaArtifact, 'cubin' | 'ptx'>): Executable {
     const { traced, device, choice, placement, config, key, started } = job;
     const { scheduled, program } = printed;
@@ -101,7 +108,10 @@ export class CudaCompiler implements TargetCompiler<CudaCompileJob, GeneratedCud
     const waits = { forGraph: config.triton.debugSyncGraph, forKernel: config.triton.debugSyncKernel };
     const code = { device, module, kernels, placement, siteOf: siteFinder(traced), sizeAsserts, scalarAsserts, waits };
     const executable = new CudaExecutable(plan, code, {
-      ...reportOfPlan(plan, traced.graph),
+      ...reportOfPlan(plan),
+      get graph() {
+        return printGraph(traced.graph);
+      },
       runsOn: describeCode(choice, device),
       source: () => program.source,
       cacheKey: key,

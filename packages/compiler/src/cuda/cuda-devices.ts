@@ -57,7 +57,7 @@ export class CudaDevices implements DeviceProvider {
     if (visibleDevices !== null) exportVariable('CUDA_VISIBLE_DEVICES', visibleDevices);
     const { builder } = session;
     const { bridge, toolchain } = builder.requireNative();
-    const addon = buildBridge({ toolchain, directory: builder.artifacts().directory });
+    const addon = buildBridge({ toolchain, ...builder.artifacts().place });
     const driver = CudaDriver.open({ bridge, addon, library });
     this.#drivers.set(library, driver);
     return driver;

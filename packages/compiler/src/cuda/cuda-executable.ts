@@ -12,12 +12,13 @@ import type { Tensor } from '@tsinductor/tensor';
 import { allocateOn, placeOf, reachOf, sendTo } from '@tsinductor/tensor/internal';
 import type { Placement, Storage } from '@tsinductor/tensor/internal';
 import { CallFrame } from '../run/call-frame.ts';
-import type { CalledCode, Sizes } from '../run/call-frame.ts';
+import type { CalledCode } from '../run/call-frame.ts';
+import { keptSizeFunction, namesOfSizes } from '../run/call-sizes.ts';
+import type { SizeFunction, Sizes } from '../run/call-sizes.ts';
 import { checkFailed, kernelFaulted } from '../errors.ts';
 import type { Executable } from '../run/executable.ts';
 import { outputMaker } from '../run/output-maker.ts';
 import type { OutputMaker } from '../run/output-maker.ts';
-import { sizeFunction } from '../run/plan.ts';
 import type { Plan } from '../run/plan.ts';
 import type { CudaTensorDevice } from './cuda-devices.ts';
 
@@ -34,8 +35,6 @@ interface CudaCode extends CalledCode {
   /** What is waited for beside, so that faults show where they happen: nothing by default. */
   readonly waits?: { readonly forGraph: boolean; readonly forKernel: boolean };
 }
-
-type SizeFunction = (sizes: Sizes) => number;
 
 /** A launch but for what a call brings. */
 interface Launch {
@@ -66,25 +65,27 @@ export class CudaExecutable implements Executable {
   constructor(plan: Plan, code: CudaCode, report: Executable['report']) {
     this.#code = code;
     this.report = report;
-    this.#launches = code.kernels.map(launchOf);
+    const names = namesOfSizes(plan.sizes);
+    this.#launches = code.kernels.map((kernel) => launchOf(kernel, names));
     this.#checks = code.kernels.some((kernel) => kernel.arguments.some(({ kind }) => kind === 'status'));
     this.#frame = new CallFrame(plan, code);
     const { name } = code.device;
     const allocate = (bytes: number): Storage => allocateOn(name, bytes);
-    this.#outputs = plan.outputs.map((output) => outputMaker(output, { ...code, allocate }));
-    this.#workspaceBytes = sizeFunction(plan.workspaceBytes);
+    this.#outputs = plan.outputs.map((output) => outputMaker(output, { ...code, names, allocate }));
+    this.#workspaceBytes = keptSizeFunction(plan.workspaceBytes, names);
     this.#constants = constantsOn(code.device, plan.constants);
   }
 
   run(inputs: readonly Tensor[]): Tensor[] {
-    const { placement } = this.#code;
-    const { device, waits } = this.#code;
+    const { placement, device, waits } = this.#code;
     const sizes = this.#frame.open(inputs);
     if (waits?.forGraph === true) device.cuda.synchronize();
     // Taking memory for results may hand on what nobody holds: the inputs are held, since they are written back to below.
     const made = this.#launch(inputs, sizes);
     if (waits?.forGraph === true) device.cuda.synchronize();
-    const outputs = made.map((output, position) => this.#placed(output, at(placement.outputs, position)));
+    const outputs = made.map((output, position) =>
+      this.#placed(output, placement.outputs[position] ?? placement.device),
+    );
     this.#frame.close(inputs, outputs);
     return outputs;
   }
@@ -177,24 +178,29 @@ export class CudaExecutable implements Executable {
 /** A failed check leaves this less its site, so that the lowest site wins. */
 const largestStatus = 2147483647;
 
-function launchOf({ name, blocks, threads, sharedBytes, arguments: parameters }: CudaKernel): Launch {
+function launchOf(
+  { name, blocks, threads, sharedBytes, arguments: parameters }: CudaKernel,
+  names: readonly string[],
+): Launch {
   return {
     kernel: name,
-    blocks: sizeFunction(blocks),
+    blocks: keptSizeFunction(blocks, names),
     threads,
     sharedBytes,
-    arguments: parameters.map(argumentOf),
+    arguments: parameters.map((parameter) => argumentOf(parameter, names)),
   };
 }
 
-function argumentOf(argument: CudaArgument): (table: Table) => number {
+function argumentOf(argument: CudaArgument, names: readonly string[]): (table: Table) => number {
   switch (argument.kind) {
     case 'buffer': {
-      const offset = sizeFunction(argument.offset);
+      const offset = keptSizeFunction(argument.offset, names);
       return ({ addresses, sizes }) => at(addresses, argument.position) + offset(sizes);
     }
-    case 'size':
-      return ({ sizes }) => sizes.get(argument.name) ?? 0;
+    case 'size': {
+      const slot = names.indexOf(argument.name);
+      return ({ sizes }) => sizes[slot] ?? 0;
+    }
     case 'status':
       return ({ status }) => status;
   }

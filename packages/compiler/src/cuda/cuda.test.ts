@@ -241,6 +241,16 @@ ring('a CUDA device', () => {
       expect(stub.log().filter((line) => /^cu(Module|Stream)/.test(line))).toEqual([]);
     });
 
+    test('in the background, from the lower tier to the device', () => {
+      const fn = compile((y: Tensor, c: Tensor) => normalise(y, c).mul(3), { background: true });
+      const [x, b] = [matrix().mul(2).cuda(), tensor([4, 3, 2, 1], { dtype: f32 }).cuda()];
+      const first = fn(x, b);
+      expect([first.device, fn.cacheInfo().building]).toEqual(['cuda:0', 1]);
+      while (fn.cacheInfo().building > 0) fn(x, b);
+      expect(fn.graphs()[0]?.runsOn).toBe('CUDA code for sm_90a on cuda:0 (stub)');
+      expect(fn(x, b).sub(first).abs().max().item()).toBeLessThan(1e-6);
+    });
+
     test('with symbolic sizes, reductions in chunks and matrix products', () => {
       const fn = compile((x: Tensor, w: Tensor) => x.matmul(w).relu().sum(), { dynamic: true });
       for (const rows of [5, 9]) {
@@ -332,7 +342,7 @@ ring('a CUDA device', () => {
       expect(memoryStats().device).toBe(held);
     });
 
-    test('no nvcc: every place that was searched, and the interpreter where that is asked for', () => {
+    test('no nvcc: every place that was searched, and the lower tier where that is asked for', () => {
       const x = ones([3]).cuda();
       const { driver } = emulated;
       const other = {
@@ -352,7 +362,10 @@ ring('a CUDA device', () => {
       const suppressed = compile((y: Tensor) => y.mul(3).add(2), { options: { ...other, suppressErrors: true } });
       const result = suppressed(x);
       expect([result.device, result.toArray()]).toEqual(['cuda:0', [5, 5, 5]]);
-      expect(suppressed.graphs()[0]?.runsOn).toContain('the interpreter');
+      expect(suppressed.graphs()[0]?.runsOn).toContain('generated JavaScript');
+      const waiting = compile((y: Tensor) => y.mul(3).add(2), { background: true, options: other });
+      expect(waiting(x).toArray()).toEqual([5, 5, 5]);
+      expect(codeOf(() => waiting.explain(x))).toMatch(/^CUDA_TOOLKIT_NOT_FOUND/);
     });
 
     test('code that the driver refuses', () => {

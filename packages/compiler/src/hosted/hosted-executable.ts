@@ -10,9 +10,10 @@ import { evaluateIndex } from '@tsinductor/ir';
 import { badOpMeta } from '@tsinductor/tensor/internal';
 import type { Tensor } from '@tsinductor/tensor';
 import type { Executable } from '../run/executable.ts';
+import { jointState, jointTiers } from '../run/tiered-executable.ts';
 import type { HostedGraph, HostPart, LaunchPart, TracedPart } from './hosted-graph.ts';
 import { HostedValues, keyOf } from './hosted-values.ts';
-import type { KernelReport } from '../report.ts';
+import type { KernelReport, TierReport } from '../report.ts';
 import { runLaunch } from './run-launch.ts';
 
 type Sizes = ReadonlyMap<string, number>;
@@ -28,6 +29,7 @@ export function hostedExecutable({ graph, parts }: HostedGraph, executables: rea
   const steps = parts.map((part): Step =>
     part.kind === 'graph' ? { part, executable: at(executables, next++) } : { part },
   );
+  const tiers = jointTiers(executables);
   const uses = steps.map(({ part }) => (part.kind === 'graph' ? part.inputs : valuesOf(part.node.args)));
   const placeholders = graph.nodes
     .filter(({ kind }) => kind === 'placeholder')
@@ -47,7 +49,10 @@ export function hostedExecutable({ graph, parts }: HostedGraph, executables: rea
       });
       return values.finish(graph);
     },
-    report: reportOf(graph, steps),
+    get report() {
+      return reportOf(graph, steps);
+    },
+    ...(tiers === undefined ? {} : { tiers }),
   };
 }
 
@@ -56,6 +61,7 @@ function runGraph({ part, executable }: CompiledPart, values: HostedValues): voi
   part.outputs.forEach((value, position) => {
     values.own(value, at(results, position));
   });
+  for (const checked of results.slice(part.outputs.length)) checked.dispose();
 }
 
 function runHost({ node, call }: HostPart, values: HostedValues, sizes: Sizes): void {
@@ -100,6 +106,7 @@ function reportOf(graph: Graph, steps: readonly Step[]): Executable['report'] {
   ];
   const sources = reports.flatMap(({ source }) => (source === undefined ? [] : [source]));
   const shown = reports.flatMap(({ showStage }) => (showStage === undefined ? [] : [showStage]));
+  const tiered = reports.flatMap(({ tiers }) => tiers ?? []);
   const milliseconds = reports.reduce((sum, report) => sum + (report.milliseconds ?? 0), 0);
   return {
     runsOn: [...places, ...own].join(', and '),
@@ -111,8 +118,15 @@ function reportOf(graph: Graph, steps: readonly Step[]): Executable['report'] {
     ...(sources.length === 0 ? {} : { source: () => sources.map((source) => source()).join('\n') }),
     ...(shown.length === 0 ? {} : { showStage: (name) => shown.map((show) => show(name)).join('\n') }),
     ...(milliseconds === 0 ? {} : { milliseconds }),
+    ...(tiered.length === 0 ? {} : { tiers: tiersOf(tiered) }),
   };
 }
+
+/** Of parts that are called together: the state of the one that is furthest from native code. */
+const tiersOf = (parts: readonly TierReport[]): TierReport => ({
+  state: jointState(parts.map(({ state }) => state)),
+  calls: Math.max(...parts.map(({ calls }) => calls)),
+});
 
 function kernelsOf(step: Step): readonly KernelReport[] {
   if ('executable' in step) return step.executable.report.kernels;

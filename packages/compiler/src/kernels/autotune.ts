@@ -3,6 +3,7 @@
 // kernels write to their tensors; what those held is put back before the launch that was asked for.
 import { at, get, stableHash } from '@tsinductor/base';
 import type { DType } from '@tsinductor/base';
+import type { RecordStore } from '@tsinductor/cache';
 import { isConstexpr } from '@tsinductor/dsl';
 import type { LaunchArguments, MetaArguments, Schema } from '@tsinductor/dsl';
 import type { Tensor } from '@tsinductor/tensor';
@@ -13,6 +14,7 @@ import { requireHost } from './bind-arguments.ts';
 import type { BoundLaunch } from './bind-arguments.ts';
 import { doBench } from '../profile/do-bench.ts';
 import type { BenchOptions } from '../profile/do-bench.ts';
+import { isToolchainFailure } from '../errors.ts';
 import { badConfiguration, badKey, noConfigurations } from './kernel-errors.ts';
 import { checkTuning, pruned } from './tuning-options.ts';
 import type { PruneOptions } from './tuning-options.ts';
@@ -226,10 +228,33 @@ class Tuner<S extends Schema, Config extends object> {
     });
   }
 
-  #measure(problem: string, launching: Launching<Config>, first: BoundLaunch): Best<Config> {
+  /** Earlier measurements; undefined where they cannot be kept: then every process measures. */
+  #records(): RecordStore | undefined {
     const { builder } = this.#kernel;
-    using records = builder.tuningRecords();
-    const stored = records.read(problem);
+    try {
+      return builder.tuningRecords();
+    } catch (error) {
+      this.#warnOf(error);
+      return undefined;
+    }
+  }
+
+  #remember(records: RecordStore | undefined, problem: string, record: { milliseconds: number; config: Config }): void {
+    try {
+      records?.write(problem, stableHash(record.config), record);
+    } catch (error) {
+      this.#warnOf(error);
+    }
+  }
+
+  #warnOf(error: unknown): void {
+    if (!isToolchainFailure(error)) throw error;
+    this.#kernel.builder.announcer.warnOnce(error.code, `measurements are not kept: ${error.message}`);
+  }
+
+  #measure(problem: string, launching: Launching<Config>, first: BoundLaunch): Best<Config> {
+    using records = this.#records();
+    const stored = records?.read(problem) ?? new Map<string, unknown>();
     const choices = pruned(this.#choices, this.#prune, { kernel: this.#kernel.name, given: launching.given });
     const before = choices.map(({ config }) => millisecondsOf(stored.get(stableHash(config))));
     const measured = before.filter((milliseconds) => milliseconds === undefined).length;
@@ -245,14 +270,14 @@ class Tuner<S extends Schema, Config extends object> {
         for (const tensor of summed) tensor.zero_();
         this.#run(choice, silent);
       }, this.#bench);
-      records.write(problem, stableHash(choice.config), { milliseconds, config: choice.config });
+      this.#remember(records, problem, { milliseconds, config: choice.config });
       return milliseconds;
     });
     restore?.();
     const best = times.indexOf(Math.min(...times));
     const choice = at(choices, best);
     const result = { config: choice.config, milliseconds: at(times, best), measured, times };
-    const { name } = this.#kernel;
+    const { name, builder } = this.#kernel;
     builder.announcer.log('autotuning', () => tuningText(name, choices, result), builder.config);
     return { choice, result };
   }

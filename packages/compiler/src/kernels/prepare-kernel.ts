@@ -1,7 +1,7 @@
 // A specialised program as something that runs: compiled C++ from the cache or the compile pool, or the interpreter where
 // there is no compiler, where it was asked for, or where C++ has no form for the program. Which one, and why, is a value.
 import { at, isTsInductorError, stableHash } from '@tsinductor/base';
-import type { UserError } from '@tsinductor/base';
+import type { TsInductorError, UserError } from '@tsinductor/base';
 import { generateBlock, printedEntry, printLogWords } from '@tsinductor/codegen-cpp';
 import type { Extent } from '@tsinductor/codegen-cpp';
 import { allTileNodes, assertionFailed, assertionsOf, interpretBlock } from '@tsinductor/ir';
@@ -9,6 +9,7 @@ import type { BlockArgument, BlockProgram } from '@tsinductor/ir';
 import { placeOf } from '@tsinductor/tensor/internal';
 import type { Device } from '@tsinductor/tensor/internal';
 import type { NativeMachine } from '../build/machine.ts';
+import { isToolchainFailure } from '../errors.ts';
 import type { BoundArgument } from './bind-arguments.ts';
 import { emulatedKernel } from './cuda-kernel.ts';
 import type { CudaOptions } from './cuda-kernel.ts';
@@ -54,9 +55,17 @@ export function prepareKernel(
   try {
     return compiled(program, { written, machine, options });
   } catch (error) {
-    if (options.backend === 'cpp' || !isTsInductorError(error) || error.code !== 'KERNEL_NOT_COMPILED') throw error;
+    if (options.backend === 'cpp' || !isTsInductorError(error) || !isInterpreted(error, options)) throw error;
     return interpreted(program, written, `the interpreter: ${error.message}`);
   }
+}
+
+/** Whether the interpreter runs what was not compiled: for want of a form in C++, or where the machine's compiler failed. */
+function isInterpreted(error: TsInductorError, { builder }: PrepareOptions): boolean {
+  if (error.code === 'KERNEL_NOT_COMPILED') return true;
+  if (builder.config.suppressErrors === false || !isToolchainFailure(error)) return false;
+  builder.announcer.warnOnce(error.code, `kernels run on the interpreter where they cannot be built: ${error.message}`);
+  return true;
 }
 
 function interpreted(program: BlockProgram, written: ReadonlySet<number>, runsOn: string): PreparedKernel {

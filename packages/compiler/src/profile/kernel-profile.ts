@@ -7,7 +7,7 @@ import { at } from '@tsinductor/base';
 import { clockBytes, clockFields } from '@tsinductor/ir';
 import type { ClockField } from '@tsinductor/ir';
 import type { Storage } from '@tsinductor/tensor/internal';
-import type { Sizes } from '../run/call-frame.ts';
+import type { Sizes } from '../run/call-sizes.ts';
 import type { MachineLimits, Traffic } from './machine-limits.ts';
 
 /** What a call of a kernel moves, must move at least, and computes. */

@@ -11,5 +11,8 @@ export const marked = (executable: Executable, name: string): Executable => ({
       performance.measure(name, { start });
     }
   },
-  report: executable.report,
+  get report() {
+    return executable.report;
+  },
+  ...(executable.tiers === undefined ? {} : { tiers: executable.tiers }),
 });

@@ -4,7 +4,7 @@ import { appendFileSync } from 'node:fs';
 import type { Config } from '@tsinductor/config';
 import type { GroupStatistics } from '@tsinductor/ir';
 import { memoryOf } from '../run/kept-memory.ts';
-import { sizeFunction } from '../run/plan.ts';
+import { namesOfSizes, sizeFunction } from '../run/call-sizes.ts';
 import type { Plan } from '../run/plan.ts';
 import { clocksBytes, KernelProfile } from './kernel-profile.ts';
 import type { KernelCost, KernelTiming } from './kernel-profile.ts';
@@ -27,8 +27,9 @@ interface ProfileSurroundings {
 export function openProfile(plan: Plan, config: Config, around: ProfileSurroundings): KernelProfile | undefined {
   if (!isClocked(config)) return undefined;
   const { profileBandwidth, cpp } = config;
+  const names = namesOfSizes(plan.sizes);
   return new KernelProfile({
-    kernels: plan.kernels.map(({ name }, kernel) => ({ name, cost: costOf(plan.costs[kernel]) })),
+    kernels: plan.kernels.map(({ name }, kernel) => ({ name, cost: costOf(plan.costs[kernel], names) })),
     clocks: memoryOf(clocksBytes(plan.kernels.length)),
     limits: around.limits,
     measures: cpp.enableKernelProfile,
@@ -62,12 +63,13 @@ function announce(timings: readonly KernelTiming[], config: Config, { name, prin
   }
 }
 
-function costOf(counted: GroupStatistics | undefined): KernelCost | undefined {
+function costOf(counted: GroupStatistics | undefined, names: readonly string[]): KernelCost | undefined {
   if (counted === undefined) return undefined;
+  const of = (index: GroupStatistics['flops']): ReturnType<typeof sizeFunction> => sizeFunction(index, names);
   return {
-    readBytes: sizeFunction(counted.readBytes),
-    writtenBytes: sizeFunction(counted.writtenBytes),
-    leastBytes: sizeFunction(counted.leastBytes),
-    operations: sizeFunction(counted.flops),
+    readBytes: of(counted.readBytes),
+    writtenBytes: of(counted.writtenBytes),
+    leastBytes: of(counted.leastBytes),
+    operations: of(counted.flops),
   };
 }

@@ -3,15 +3,12 @@
 import { at } from '@tsinductor/base';
 import type { Graph } from '@tsinductor/graph';
 import type { Tensor } from '@tsinductor/tensor';
-import { checkIndexLimits } from './check-index-limits.ts';
+import { indexLimitCheck } from './check-index-limits.ts';
 import { checkInputs } from './layout-check.ts';
 import type { LayoutCheck } from './layout-check.ts';
-import { sizesOfCall } from './plan.ts';
+import { CallSizes, namesOfSizes } from './call-sizes.ts';
+import type { Sizes } from './call-sizes.ts';
 import type { Plan } from './plan.ts';
-
-export type Sizes = ReadonlyMap<string, number>;
-
-const noSizes: ReadonlyMap<string, number> = new Map();
 
 /** What of the code decides how it is called. */
 export interface CalledCode {
@@ -23,20 +20,25 @@ export interface CalledCode {
 
 export class CallFrame {
   readonly #plan: Plan;
+  readonly #sizes: CallSizes;
+  readonly #checkLimits: (sizes: Sizes) => void;
   readonly #checkInputs: LayoutCheck | undefined;
-  readonly #checksSizes: boolean;
+  /** The sizes that were found to be within the limits last. */
+  #admitted: Sizes | undefined;
 
   constructor(plan: Plan, { sizeAsserts, scalarAsserts }: CalledCode) {
     this.#plan = plan;
-    this.#checksSizes = scalarAsserts;
-    this.#checkInputs = sizeAsserts ? checkInputs(plan.inputs) : undefined;
+    const names = namesOfSizes(plan.sizes);
+    this.#sizes = CallSizes.of(plan.sizes);
+    this.#checkLimits = indexLimitCheck(scalarAsserts ? plan.indexLimits : [], names);
+    this.#checkInputs = sizeAsserts ? checkInputs(plan.inputs, names) : undefined;
   }
 
   /** Throws UserError INDEX_BEYOND_32_BITS, INPUT_LAYOUT. */
   open(inputs: readonly Tensor[]): Sizes {
-    const { sizes: declared, indexLimits } = this.#plan;
-    const sizes = declared.length === 0 ? noSizes : sizesOfCall(declared, inputs);
-    if (this.#checksSizes) checkIndexLimits(indexLimits, sizes);
+    const sizes = this.#sizes.in(inputs);
+    if (sizes !== this.#admitted) this.#checkLimits(sizes);
+    this.#admitted = sizes;
     this.#checkInputs?.(inputs, sizes);
     return sizes;
   }

@@ -17,7 +17,7 @@ export function finiteOnly(executable: Executable, graph: Graph, name: string): 
         const input = inputs[position]?.name ?? String(position);
         if (element !== undefined) throw notFinite(`${input}, which ${name} was given,`, element, undefined);
       }
-      const results = executable.run(given);
+      const results = executable.run([...given]);
       for (const [position, tensor] of results.entries()) {
         const element = strayElement(tensor);
         if (element === undefined) continue;
@@ -27,7 +27,10 @@ export function finiteOnly(executable: Executable, graph: Graph, name: string): 
       }
       return results;
     },
-    report: executable.report,
+    get report() {
+      return executable.report;
+    },
+    ...(executable.tiers === undefined ? {} : { tiers: executable.tiers }),
   };
 }
 

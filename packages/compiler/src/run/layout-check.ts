@@ -5,17 +5,17 @@
 import { at } from '@tsinductor/base';
 import type { Tensor } from '@tsinductor/tensor';
 import { inputLayout, outputLayout } from '../errors.ts';
-import { sizeFunction } from './plan.ts';
+import type { Sizes } from './call-sizes.ts';
+import { layoutMaker } from './layout-maker.ts';
 import type { PlannedTensor } from './plan.ts';
 
-type Sizes = ReadonlyMap<string, number>;
 export type LayoutCheck = (tensors: readonly Tensor[], sizes: Sizes) => void;
 
 type Layout = Pick<Tensor, 'dtype' | 'shape' | 'strides'>;
 
-/** Throws UserError INPUT_LAYOUT, naming the input, what it is and what was expected. */
-export function checkInputs(planned: readonly PlannedTensor[]): LayoutCheck {
-  const inputs = planned.map((input) => new PlannedInput(input));
+/** Throws UserError INPUT_LAYOUT, naming the input, what it is and what was expected. `names` are those of the sizes. */
+export function checkInputs(planned: readonly PlannedTensor[], names: readonly string[]): LayoutCheck {
+  const inputs = planned.map((input) => new PlannedInput(input, names));
   return (tensors, sizes) => {
     if (tensors.length !== inputs.length) {
       throw inputLayout('the list of inputs', `${String(tensors.length)} tensors`, `${String(inputs.length)} tensors`);
@@ -31,30 +31,29 @@ export function checkInputs(planned: readonly PlannedTensor[]): LayoutCheck {
 }
 
 class PlannedInput {
-  /** What is planned, for the sizes of a call. */
-  readonly layoutFor: (sizes: Sizes) => Layout;
-  /** The same for all, where no size is in it. */
-  readonly #fixed: Layout | undefined;
-  // The lists that met it last: a tensor whose lists these are needs no look into them.
+  readonly #dtype: Tensor['dtype'];
+  readonly #listsFor: ReturnType<typeof layoutMaker>;
+  // The sizes and lists that met it last: a tensor whose lists these are needs no look into them.
+  #sizes: Sizes | undefined;
   #shape: readonly number[] | undefined;
   #strides: readonly number[] | undefined;
 
-  constructor({ dtype, shape, strides }: PlannedTensor) {
-    const [sizesOf, stridesOf] = [shape.map(sizeFunction), strides.map(sizeFunction)];
-    this.layoutFor = (sizes) => ({
-      dtype,
-      shape: sizesOf.map((of) => of(sizes)),
-      strides: stridesOf.map((of) => of(sizes)),
-    });
-    const isFixed = [...shape, ...strides].every(({ kind }) => kind === 'int');
-    this.#fixed = isFixed ? this.layoutFor(new Map()) : undefined;
+  constructor(planned: PlannedTensor, names: readonly string[]) {
+    this.#dtype = planned.dtype;
+    this.#listsFor = layoutMaker(planned, names);
+  }
+
+  /** What is planned, for the sizes of a call. */
+  layoutFor(sizes: Sizes): Layout {
+    const { shape, strides } = this.#listsFor(sizes);
+    return { dtype: this.#dtype, shape, strides };
   }
 
   isMetBy(tensor: Tensor, sizes: Sizes): boolean {
-    if (this.#fixed === undefined) return matches(tensor, this.layoutFor(sizes));
     const { dtype, shape, strides } = tensor;
-    if (shape === this.#shape && strides === this.#strides) return dtype === this.#fixed.dtype;
-    if (!matches(tensor, this.#fixed)) return false;
+    if (sizes === this.#sizes && shape === this.#shape && strides === this.#strides) return dtype === this.#dtype;
+    if (!matches(tensor, this.layoutFor(sizes))) return false;
+    this.#sizes = sizes;
     this.#shape = shape;
     this.#strides = strides;
     return true;

@@ -15,7 +15,8 @@ import type { Executable } from './executable.ts';
 import { memoryOf } from './kept-memory.ts';
 import { outputMaker } from './output-maker.ts';
 import type { OutputMaker } from './output-maker.ts';
-import { sizeFunction } from './plan.ts';
+import { keptSizeFunction, namesOfSizes } from './call-sizes.ts';
+import type { SizeFunction, Sizes } from './call-sizes.ts';
 import type { Plan } from './plan.ts';
 import type { KernelProfile } from '../profile/kernel-profile.ts';
 
@@ -33,23 +34,23 @@ interface NativeEntry extends CalledCode {
 export class NativeExecutable implements Executable {
   readonly report: Executable['report'];
   readonly borrowsInputs = true;
-  readonly #plan: Plan;
   readonly #table: Float64Array;
   readonly #call: () => number;
   readonly #useThreads: () => void;
   readonly #outputs: readonly OutputMaker[];
-  readonly #workspaceBytes: (sizes: ReadonlyMap<string, number>) => number;
+  readonly #workspaceBytes: SizeFunction;
   // As storages, so that the pool has their memory back when this is no longer reachable.
   readonly #constants: Storage | undefined;
   #workspace: Storage | undefined;
   readonly #profile: KernelProfile | undefined;
   /** Where sizes begin in the table: behind all buffers, of which the clocks are the last. */
   readonly #sizesAt: number;
+  /** The sizes that stand in the table. */
+  #written: Sizes | undefined;
   readonly #frame: CallFrame;
   readonly #siteOf: NativeEntry['siteOf'];
 
   constructor(plan: Plan, native: NativeEntry, report: Executable['report']) {
-    this.#plan = plan;
     this.#siteOf = native.siteOf;
     this.report = report;
     this.#frame = new CallFrame(plan, native);
@@ -58,8 +59,9 @@ export class NativeExecutable implements Executable {
     this.#table = new Float64Array(buffers + plan.sizes.length);
     this.#sizesAt = buffers;
     if (native.profile !== undefined) this.#table[buffers - 1] = native.profile.address;
-    this.#outputs = plan.outputs.map((output) => outputMaker(output, { ...native, allocate: allocateResult }));
-    this.#workspaceBytes = sizeFunction(plan.workspaceBytes);
+    const names = namesOfSizes(plan.sizes);
+    this.#outputs = plan.outputs.map((output) => outputMaker(output, { ...native, names, allocate: allocateResult }));
+    this.#workspaceBytes = keptSizeFunction(plan.workspaceBytes, names);
     this.#constants = constantsOf(plan.constants);
     this.#useThreads = () => native.bridge.setThreads(native.threads);
     this.#call = native.bridge.bind(native.entry, this.#table, { buffers, sizes: plan.sizes.length });
@@ -84,15 +86,20 @@ export class NativeExecutable implements Executable {
     table[slot++] = this.#workspaceAddress(this.#workspaceBytes(sizes));
     slot = 0;
     for (const input of inputs) table[slot++] = input.address;
-    slot = this.#sizesAt;
-    for (const { name } of this.#plan.sizes) table[slot++] = sizes.get(name) ?? 0;
+    if (sizes !== this.#written) this.#writeSizes(sizes);
     const status = this.#invoke(sizes);
     if (status !== 0) this.#fail(status, outputs);
     this.#frame.close(inputs, outputs);
     return outputs;
   }
 
-  #invoke(sizes: ReadonlyMap<string, number>): number {
+  #writeSizes(sizes: Sizes): void {
+    let slot = this.#sizesAt;
+    for (const size of sizes) this.#table[slot++] = size;
+    this.#written = sizes;
+  }
+
+  #invoke(sizes: Sizes): number {
     this.#useThreads();
     return this.#profile === undefined ? this.#call() : this.#profile.run(this.#call, sizes);
   }

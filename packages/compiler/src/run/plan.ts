@@ -4,9 +4,8 @@ import { Buffer } from 'node:buffer';
 import { at, invariant } from '@tsinductor/base';
 import type { DType } from '@tsinductor/base';
 import type { ConstantsLayout, CppProgram } from '@tsinductor/codegen-cpp';
-import { printGraph } from '@tsinductor/graph';
 import type { Graph } from '@tsinductor/graph';
-import { add, constantValue, evaluateIndex, printIndex } from '@tsinductor/ir';
+import { add, constantValue, printIndex } from '@tsinductor/ir';
 import type {
   BufferDecl,
   Decision,
@@ -87,12 +86,10 @@ export function kernelDecisions(
   );
 }
 
-/** What every report of code that runs by this plan says. */
+/** What every report of code that runs by this plan says, beside the graph's text. */
 export const reportOfPlan = (
   plan: Plan,
-  graph: Graph,
-): Pick<GraphReport, 'graph' | 'loopNodes' | 'kernels' | 'decisions' | 'workspaceBytes' | 'temporaries'> => ({
-  graph: printGraph(graph),
+): Pick<GraphReport, 'loopNodes' | 'kernels' | 'decisions' | 'workspaceBytes' | 'temporaries'> => ({
   loopNodes: plan.loopNodes,
   kernels: plan.kernels,
   decisions: plan.decisions,
@@ -143,15 +140,6 @@ export function constantsBlock(program: LoopProgram, { offsets, bytes }: Constan
 export const isPlan = (value: unknown): value is Plan =>
   typeof value === 'object' && value !== null && (value as { format?: unknown }).format === planFormat;
 
-/** The symbolic sizes of a call. */
+/** The symbolic sizes of a call, by name. */
 export const sizesOfCall = (sizes: Graph['sizes'], inputs: readonly Tensor[]): ReadonlyMap<string, number> =>
   new Map(sizes.map(({ name, placeholder, axis }) => [name, at(at(inputs, placeholder).shape, axis)]));
-
-/** A function that gives an index's value for the sizes of a call; constant ones are evaluated once. */
-export function sizeFunction(index: Index): (sizes: ReadonlyMap<string, number>) => number {
-  if (index.kind === 'int') {
-    const { value } = index;
-    return () => value;
-  }
-  return (sizes) => evaluateIndex(index, { sizes });
-}

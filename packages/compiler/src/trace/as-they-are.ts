@@ -124,8 +124,8 @@ export class AsTheyAre {
   }
 
   #kindOf(value: object, path: string): Expectation {
-    if (Array.isArray(value)) return { kind: 'array', length: value.length };
-    if (isPlainObject(value)) return { kind: 'object', keys: Object.keys(value) };
+    if (Array.isArray(value)) return { kind: 'array', length: value.length, prototype: prototypeOf(value) };
+    if (isPlainObject(value)) return { kind: 'object', keys: Object.keys(value), prototype: prototypeOf(value) };
     if (isObservable(value)) return { kind: 'instance', prototype: prototypeOf(value) };
     throw unsupportedArgument(path, value);
   }

@@ -35,7 +35,7 @@ export function findClosureReads(
 ): readonly ClosureRead[] {
   const source = sourceOf(fn);
   const alone = parseFunction(source);
-  if (alone !== undefined && !usesAny(alone, closure))
+  if (alone !== undefined && !usesAny(alone, closure) && !seesOuterThis(alone))
     return new ModuleReader(alone, alone, { text: `(${source})`, closure }).reads();
   const place = scriptIn(file, source) ?? scriptOf(fn);
   if (place === undefined || place.text.length > maximumText) return [];
@@ -44,6 +44,22 @@ export function findClosureReads(
   if (root === undefined || own === undefined) return [];
   return new ModuleReader(root, own, { text: place.text, closure }).reads();
 }
+
+/** Whether `this` in a function is that of what is around it. */
+function seesOuterThis(fn: Node): boolean {
+  let found = false;
+  const visitors: AncestorVisitors<unknown> = {
+    ThisExpression: (_node, _state, around) => {
+      if (isOuterThis(fn, around)) found = true;
+    },
+  };
+  ancestor(fn, visitors, base);
+  return found;
+}
+
+/** Whether it is what is around `own` that `this` stands for, where it stands in all of `around`: arrow functions have none. */
+const isOuterThis = (own: Node, around: readonly Node[]): boolean =>
+  around.slice(around.indexOf(own)).every(({ type }) => !type.startsWith('Function'));
 
 /** Whether a function uses one of the variables that are around it. */
 function usesAny(fn: Node, closure: ReadonlyMap<string, unknown>): boolean {
@@ -122,7 +138,8 @@ class ModuleReader {
 
   #walk(): void {
     const write = (name: string, node: Node, around: readonly Node[]): void => {
-      const scope = scopeOf(name.split('.')[0] ?? '', around);
+      const root = name.split('.')[0] ?? '';
+      const scope = root === 'this' ? undefined : scopeOf(root, around);
       // The variable of a loop is another one in each round.
       const isLoop =
         scope?.type === 'ForStatement' && (scope as AnyNode & { readonly type: 'ForStatement' }).update === node;
@@ -130,7 +147,9 @@ class ModuleReader {
     };
     const target = (pattern: Pattern, node: Node, around: readonly Node[]): void => {
       for (const name of boundNames(pattern)) write(name, node, around);
-      if (pattern.type === 'MemberExpression') for (const name of namesOf(pattern)) write(name, node, around);
+      if (pattern.type !== 'MemberExpression') return;
+      for (const name of namesOf(pattern)) write(name, node, around);
+      if (!around.some(isConstructor)) for (const name of thisNamesOf(pattern)) write(name, node, around);
     };
     ancestor(
       this.#root,
@@ -140,6 +159,10 @@ class ModuleReader {
         },
         MemberExpression: (node, _state, around) => {
           for (const name of namesOf(node)) this.#reference(name, node, around);
+          const isRead = node.object.type === 'ThisExpression' && around.some((outer) => outer === this.#own);
+          if (!isRead || !isOuterThis(this.#own, around)) return;
+          for (const name of thisNamesOf(node))
+            if (!this.#read.has(name)) this.#read.set(name, { scope: undefined, node, isOwn: true });
         },
         AssignmentExpression: (node, _state, around) => {
           target(node.left, node, around);
@@ -192,6 +215,13 @@ class ModuleReader {
     return this.#line(node) - this.#line(this.#own) + 1;
   }
 }
+
+const isConstructor = (node: Node): boolean =>
+  node.type === 'MethodDefinition' && (node as AnyNode & { readonly type: 'MethodDefinition' }).kind === 'constructor';
+
+/** `this.scale`, for a property of that name of whatever object: it may be the one that `this` is. */
+const thisNamesOf = ({ property, computed }: MemberExpression): readonly string[] =>
+  computed || property.type !== 'Identifier' ? [] : [`this.${property.name}`];
 
 const nameOf = (node: AnyNode): string => (node.type === 'Identifier' ? node.name : '');
 

@@ -4,29 +4,50 @@ import { captureRemedy } from '../errors.ts';
 import { CaptureWatch } from './capture-watch.ts';
 import { findOuterWrites } from './closure.ts';
 import { findClosureReads } from './closure-reads.ts';
-import { closureOf } from './inspected.ts';
+import { helpersOf } from './called-helpers.ts';
 
 interface ClosureReport {
   readonly notes: readonly { readonly topic: string; readonly text: string }[];
-  readonly watch: CaptureWatch | undefined;
+  readonly watches: readonly CaptureWatch[];
 }
 
-interface Inspected {
+export interface Inspected {
   readonly name: string;
-  readonly fn: (...args: never[]) => unknown;
+  readonly fn: object;
   /** The file where it was compiled. */
   readonly file: string | undefined;
   /** What `captures` gives: guarded at every call. */
   readonly captured: readonly string[];
+  /** What it was called with. */
+  readonly given: readonly unknown[];
 }
 
-export function reportClosure({ name, fn, file, captured }: Inspected): ClosureReport {
+/**
+ * Of the function, and of those of the program that it names or is given. `closure`: what the function closed over when it was
+ * traced; undefined where the engine does not tell.
+ */
+export function reportClosure(inspected: Inspected, closure: ReadonlyMap<string, unknown> | undefined): ClosureReport {
+  const { name, fn } = inspected;
+  const own = reportOne(inspected, closure);
+  if (closure === undefined) return own;
+  const ofHelpers = helpersOf({ fn, closure }, inspected.given).map((helper) => {
+    const { name: called } = helper.fn as { readonly name: string };
+    const text = called === '' ? `a function that ${name} calls` : `${called}, which ${name} calls,`;
+    return reportOne({ ...inspected, name: text, fn: helper.fn }, helper.closure);
+  });
+  const all = [own, ...ofHelpers];
+  return { notes: all.flatMap(({ notes }) => notes), watches: all.flatMap(({ watches }) => watches) };
+}
+
+function reportOne(
+  { name, fn, file, captured }: Inspected,
+  closure: ReadonlyMap<string, unknown> | undefined,
+): ClosureReport {
   const writes = findOuterWrites(fn).map(({ name: variable, line }) => ({
     topic: `CLOSURE_WRITE ${name} ${variable}`,
     text: `line ${String(line)} of ${name} writes to ${variable}, which is outside the function: this happens once, when it is traced; return the value instead`,
   }));
-  const closure = closureOf(fn);
-  if (closure === undefined) return { notes: writes, watch: undefined };
+  if (closure === undefined) return { notes: writes, watches: [] };
   const reads = findClosureReads(fn, { file, closure }).filter(
     ({ name: variable }) => !captured.includes(variable.replace(/^.*\./, '')),
   );
@@ -42,9 +63,12 @@ export function reportClosure({ name, fn, file, captured }: Inspected): ClosureR
       text: `line ${String(line)} of ${name} reads ${variable}, which ${why}: what is compiled keeps the value of its trace; ${remedy}`,
     };
   });
-  const watched = reads.filter(({ writtenAt }) => writtenAt !== undefined).map(({ name: variable }) => variable);
+  // The engine does not tell what `this` of an arrow function is.
+  const isWatched = ({ name: variable, writtenAt }: (typeof reads)[number]): boolean =>
+    writtenAt !== undefined && !variable.startsWith('this.');
+  const watched = reads.filter(isWatched).map(({ name: variable }) => variable);
   return {
     notes: [...writes, ...notes],
-    watch: watched.length === 0 ? undefined : new CaptureWatch(fn, watched, closure),
+    watches: watched.length === 0 ? [] : [new CaptureWatch(fn, watched, closure)],
   };
 }

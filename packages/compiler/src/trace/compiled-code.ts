@@ -5,29 +5,28 @@
 // argument's property is written to) runs segment by segment from then on, with a report; a call that writes to memory
 // which its arguments share does so alone. Under `fullgraph` both are errors at the user's line.
 import type { SourceLocation, TsInductorError } from '@tsinductor/base';
-import type { Config, LogTopic } from '@tsinductor/config';
-import { isRecording, userLocation } from '@tsinductor/tensor/internal';
+import type { Tensor } from '@tsinductor/tensor';
+import { isRecording, isTracking, requiresGrad, userScript, withoutGradients } from '@tsinductor/tensor/internal';
 import { AliasedCalls } from './aliased-calls.ts';
+import { BreakLog } from './break-log.ts';
 import { breaksGraph } from './breaks.ts';
-import type { CaptureWatch } from './capture-watch.ts';
 import { ChangingInputs } from './changing-inputs.ts';
-import { reportClosure } from './closure-report.ts';
+import { ClosureInspection } from './closure-inspection.ts';
 import { graphBreak, reasonOf, recompileLimit, sharedWrite, stanceForbids } from '../errors.ts';
+import { gradientCompiler } from './differentiable-call.ts';
 import { FirstCall } from './first-call.ts';
+import { FunctionSettings } from './function-settings.ts';
 import { FormLimit, limitReached } from './form-limit.ts';
 import type { CallScope } from './guard.ts';
-import { configUnder } from '../mode.ts';
-import { checkPlacement } from '../options.ts';
-import type { Backend, CompileOptions } from '../options.ts';
+import type { CompileOptions } from '../options.ts';
 import { makeExplanation } from '../report.ts';
-import type { Break, Explanation, GraphReport } from '../report.ts';
+import type { Explanation, GraphReport } from '../report.ts';
+import { orAgain, runAgain, withoutRunning } from './run-again.ts';
 import { SegmentedCode } from './segmented-code.ts';
-import type { PrepareRequest } from '../request.ts';
-import type { TracedProgram } from '../hosted/hosted-graph.ts';
-import type { Executable } from '../run/executable.ts';
+import { countTiers } from '../run/tiered-executable.ts';
 import { Specialisation } from './specialisation.ts';
+import type { Surroundings } from './surroundings.ts';
 import type { Mismatch } from './specialisation.ts';
-import type { CurrentStance } from './stance.ts';
 import { traceCall } from './generalise.ts';
 import type { TracedCall } from './trace-call.ts';
 
@@ -40,28 +39,16 @@ export interface CacheInfo {
   readonly hits: number;
   readonly misses: number;
   readonly recompiles: number;
-}
-
-/** What a compiled function asks of its session. */
-interface Preparing {
-  readonly config: Config;
-  prepare(traced: TracedProgram, request: PrepareRequest): Executable;
-  prepareAsync(traced: TracedProgram, request: PrepareRequest): Promise<Executable>;
-  warnOnce(topic: string, message: string): void;
-  log(topic: LogTopic, message: () => string, config: Config): void;
-}
-
-/** What it asks of the process that it runs in. */
-interface Surroundings {
-  session(): Preparing;
-  stance(): CurrentStance;
+  /** Graphs that a lower tier answers while native code is built in the background, and those that went over to native code. */
+  readonly building: number;
+  readonly swaps: number;
 }
 
 export class CompiledCode {
   readonly name: string;
   readonly #fn: Callable;
   readonly #options: CompileOptions;
-  readonly #surroundings: Surroundings;
+  readonly #settings: FunctionSettings;
   #entries: Specialisation[] = [];
   readonly #limit = new FormLimit();
   /** It cannot be one graph. */
@@ -75,32 +62,37 @@ export class CompiledCode {
   #lastMissed = -1;
   readonly #changing = new ChangingInputs();
   readonly #recompiles: string[] = [];
-  readonly #breaks: Break[] = [];
+  readonly #breaks = new BreakLog();
   readonly #notes: string[] = [];
-  #inspected = false;
-  #watch: CaptureWatch | undefined;
-  readonly #file: string | undefined = userLocation()?.file;
+  #inspection: ClosureInspection | undefined;
+  readonly #file: string | undefined = userScript();
 
   constructor(fn: AnyFunction, options: CompileOptions, surroundings: Surroundings) {
     this.#fn = fn as unknown as Callable;
     this.#options = options;
-    this.#surroundings = surroundings;
     this.name = options.name ?? (fn.name === '' ? 'anonymous function' : fn.name);
+    this.#settings = new FunctionSettings(this.name, options, surroundings);
   }
 
   call(thisArg: unknown, args: readonly unknown[]): unknown {
     this.#calls += 1;
     // Inside another function's trace, this one is part of that graph.
-    if (isRecording() || this.#isEager()) return this.#fn.apply(thisArg, args as unknown[]);
+    if (isRecording() || this.#settings.isEager()) return this.#fn.apply(thisArg, args as unknown[]);
     const scope = this.#scopeOf(thisArg, args);
     const entry = this.#find(scope);
     if (entry !== undefined) {
-      this.#watch?.called(this.name);
+      this.#inspection?.called(this.name);
       return this.#run(entry, thisArg, args);
     }
     if (this.#isBroken || this.#aliased.has(scope)) return this.#runSegments(thisArg, args);
     if (this.#limit.isReachedFor(ownerOf(thisArg)) || !this.#mayCompile(() => this.#missReason(scope)))
       return this.#fn.apply(thisArg, args as unknown[]);
+    return orAgain(() => this.#callNew(scope), this.#fn, scope);
+  }
+
+  /** A call that may be compiled, and that nothing fits. */
+  #callNew(scope: CallScope): unknown {
+    const { this: thisArg, arguments: args } = scope;
     if (this.#isFirst(scope)) return this.#runFirst(thisArg, args);
     const made = this.#specialise(scope);
     if (made !== undefined) return this.#run(made, thisArg, args);
@@ -108,18 +100,30 @@ export class CompiledCode {
     return isRefused ? this.#fn.apply(thisArg, args as unknown[]) : this.#runSegments(thisArg, args);
   }
 
-  /** Compiles for these arguments, without running. */
+  /** Compiles for these arguments, without running, and waits for what is built in the background. */
   prepare(thisArg: unknown, args: readonly unknown[]): void {
-    if (!this.#isPrepared(thisArg, args)) this.#specialise(this.#scopeOf(thisArg, args));
+    const scope = this.#scopeOf(thisArg, args);
+    if (!this.#isPrepared(thisArg, args)) withoutRunning(() => this.#specialise(scope));
+    this.#find(scope)?.executable.tiers?.wait();
   }
 
   /** Compiles for these arguments without blocking, and without running. */
   async warmup(thisArg: unknown, args: readonly unknown[]): Promise<void> {
-    if (this.#isPrepared(thisArg, args)) return;
-    const traced = this.#trace(this.#scopeOf(thisArg, args));
+    if (!this.#isPrepared(thisArg, args)) await this.#compileFor(thisArg, args);
+    await this.#find(this.#scopeOf(thisArg, args))?.executable.tiers?.settled();
+  }
+
+  async #compileFor(thisArg: unknown, args: readonly unknown[]): Promise<void> {
+    const traced = withoutRunning(() => this.#trace(this.#scopeOf(thisArg, args)));
     if (traced === undefined) return;
-    const backend = this.#backend();
-    const executable = await this.#session().prepareAsync(traced.program, this.#request(traced, backend));
+    const backend = this.#settings.backend();
+    const [session, request] = [this.#settings.session(), this.#settings.request(traced, backend)];
+    const executable =
+      request.isBackground === true
+        ? session.prepare(traced.program, request)
+        : await session.prepareAsync(traced.program, request);
+    // Another warm-up may have come to the same meanwhile.
+    if (this.#isPrepared(thisArg, args)) return;
     this.#keep(new Specialisation(traced, { executable, backend, owner: ownerOf(thisArg) }));
   }
 
@@ -132,14 +136,16 @@ export class CompiledCode {
     this.#first = undefined;
     this.#changing.clear();
     this.#recompiles.length = 0;
-    this.#breaks.length = 0;
+    this.#breaks.clear();
     this.#notes.length = 0;
-    this.#inspected = false;
-    this.#watch = undefined;
+    this.#inspection?.cancel();
+    this.#inspection = undefined;
   }
 
   cacheInfo(): CacheInfo {
+    const executables = [...this.#entries, ...(this.#segments?.segments() ?? [])].map(({ executable }) => executable);
     return {
+      ...countTiers(executables),
       entries: this.#entries.length,
       calls: this.#calls,
       hits: this.#calls - this.#misses,
@@ -154,28 +160,15 @@ export class CompiledCode {
   }
 
   explain(): Explanation {
+    this.#inspection?.finish();
     return makeExplanation({
       name: this.name,
       calls: this.#calls,
       graphs: this.graphs(),
       recompiles: [...this.#recompiles],
-      breaks: [...this.#breaks],
+      breaks: this.#breaks.list(),
       notes: [...this.#notes],
     });
-  }
-
-  #session(): Preparing {
-    return this.#surroundings.session();
-  }
-
-  #backend(): Backend {
-    return this.#surroundings.stance().forceBackend ?? this.#options.backend ?? 'inductor';
-  }
-
-  /** Whether every call is the function itself. */
-  #isEager(): boolean {
-    if (this.#options.disable === true) return true;
-    return this.#surroundings.stance().stance === 'force_eager' || this.#backend() === 'eager';
   }
 
   /** What guards read: the arguments, and what `captures` gives now. */
@@ -185,14 +178,14 @@ export class CompiledCode {
   }
 
   #find(scope: CallScope): Specialisation | undefined {
-    const backend = this.#backend();
+    const backend = this.#settings.backend();
     for (const entry of this.#entries) if (entry.backend === backend && entry.fits(scope)) return entry;
     return undefined;
   }
 
   /** Whether the stance lets a call that nothing fits be compiled. Throws UserError STANCE_RECOMPILE where it must not come. */
   #mayCompile(reason: () => string): boolean {
-    const { stance } = this.#surroundings.stance();
+    const stance = this.#settings.stance();
     if (stance === 'fail_on_recompile') throw stanceForbids(this.name, reason());
     return stance !== 'eager_on_recompile';
   }
@@ -203,32 +196,60 @@ export class CompiledCode {
 
   #run(entry: Specialisation, thisArg: unknown, args: readonly unknown[]): unknown {
     const inputs = entry.inputs();
-    if (!entry.writesShared(inputs)) return entry.run(inputs);
+    if (isTracking() && inputs.some(requiresGrad))
+      return this.#runTracked(entry, inputs, () => this.#fn.apply(thisArg, args as unknown[]));
+    if (!entry.writesShared(inputs)) {
+      try {
+        return entry.run(inputs);
+      } catch (error) {
+        if (!entry.hasLeftUndone(error)) throw error;
+        return runAgain(this.#fn, thisArg, args);
+      }
+    }
     this.#breakGraph(sharedWrite());
     return this.#runSegments(thisArg, args);
   }
 
+  /** As a step that is recorded for gradients; what cannot be one step is recorded operator by operator. */
+  #runTracked(entry: Specialisation, inputs: readonly Tensor[], asItIs: () => unknown): unknown {
+    const compile = gradientCompiler(this.#settings.session(), (call) =>
+      this.#settings.request(call, this.#settings.backend()),
+    );
+    const tracked = entry.runTracked(inputs, { name: this.name, compile, why: (reason) => this.#noteEager(reason) });
+    return tracked === undefined ? asItIs() : tracked.result;
+  }
+
+  /** Notes, once for each reason, that calls of which gradients are wanted run operator by operator. */
+  #noteEager(reason: string): void {
+    const note = `calls of which gradients are wanted run operator by operator: ${reason}`;
+    if (!this.#notes.includes(note)) this.#notes.push(note);
+  }
+
   /** Whether the stance leaves this call to be run as it is; notes which sizes changed since such a call. */
   #isFirst(scope: CallScope): boolean {
-    const { stance } = this.#surroundings.stance();
+    const stance = this.#settings.stance();
     if (stance !== 'eager_then_compile' && stance !== 'aot_eager_then_compile') return false;
     if (this.#entries.length > 0) return false;
     if (this.#first === undefined) {
       this.#first = new FirstCall(scope);
       return true;
     }
-    if (this.#dynamic() === undefined) for (const change of this.#first.changes(scope)) this.#changing.note(change);
+    if (this.#settings.dynamic() === undefined)
+      for (const change of this.#first.changes(scope)) this.#changing.note(change);
     return false;
   }
 
   #runFirst(thisArg: unknown, args: readonly unknown[]): unknown {
     this.#countMiss();
-    const { stance } = this.#surroundings.stance();
-    const traced = stance === 'aot_eager_then_compile' ? this.#trace(this.#scopeOf(thisArg, args)) : undefined;
+    const stance = this.#settings.stance();
+    const scope = this.#scopeOf(thisArg, args);
+    const traced = stance === 'aot_eager_then_compile' ? this.#trace(scope) : undefined;
     if (traced === undefined) return this.#fn.apply(thisArg, args as unknown[]);
     const backend = 'aot_eager';
-    const executable = this.#session().prepare(traced.program, this.#request(traced, backend));
-    return this.#run(new Specialisation(traced, { executable, backend, owner: undefined }), thisArg, args);
+    const executable = this.#settings.session().prepare(traced.program, this.#settings.request(traced, backend));
+    const entry = new Specialisation(traced, { executable, backend, owner: undefined });
+    entry.fits(scope);
+    return this.#run(entry, thisArg, args);
   }
 
   #specialise(scope: CallScope): Specialisation | undefined {
@@ -237,14 +258,16 @@ export class CompiledCode {
     if (this.#limit.isReachedFor(ownerOf(thisArg)) || !this.#mayRecompile(scope)) return undefined;
     const traced = this.#trace(scope);
     if (traced === undefined) return undefined;
-    const backend = this.#backend();
-    const executable = this.#session().prepare(traced.program, this.#request(traced, backend));
-    return this.#keep(new Specialisation(traced, { executable, backend, owner: ownerOf(thisArg) }));
+    const backend = this.#settings.backend();
+    const executable = this.#settings.session().prepare(traced.program, this.#settings.request(traced, backend));
+    const entry = this.#keep(new Specialisation(traced, { executable, backend, owner: ownerOf(thisArg) }));
+    entry.fits(scope);
+    return entry;
   }
 
   #keep(entry: Specialisation): Specialisation {
     this.#entries.unshift(entry);
-    this.#session().log('guards', () => [`${this.name}:`, ...entry.guards()].join('\n  '), this.#config());
+    this.#settings.log('guards', () => [`${this.name}:`, ...entry.guards()].join('\n  '));
     return entry;
   }
 
@@ -256,23 +279,29 @@ export class CompiledCode {
 
   /** Whether nothing would be compiled for these arguments before they are called with. */
   #isPrepared(thisArg: unknown, args: readonly unknown[]): boolean {
-    return this.#isEager() || this.#isBroken || this.#find(this.#scopeOf(thisArg, args)) !== undefined;
+    return this.#settings.isEager() || this.#isBroken || this.#find(this.#scopeOf(thisArg, args)) !== undefined;
   }
 
   #runSegments(thisArg: unknown, args: readonly unknown[]): unknown {
+    if (isTracking()) {
+      this.#noteEager('the function is no single graph');
+      return this.#fn.apply(thisArg, args as unknown[]);
+    }
     const segments = (this.#segments ??= new SegmentedCode({
       name: this.name,
       fn: this.#fn,
-      config: () => this.#config(),
-      dynamic: () => this.#dynamic(),
+      config: () => this.#settings.config(),
+      dynamic: () => this.#settings.dynamic(),
       prepare: (traced, { examples, placement }) =>
-        this.#session().prepare(traced, this.#request({ inputs: examples, placement }, this.#backend())),
+        this.#settings
+          .session()
+          .prepare(traced, this.#settings.request({ inputs: examples, placement }, this.#settings.backend())),
       mayCompile: () => this.#mayCompile(() => 'it is run in segments, and meets one that was not compiled before'),
       noteBreak: ({ reason, location: { file, line } }) => {
         this.#noteBreak(reason, { file, line });
       },
       warn: (topic, message) => {
-        this.#session().warnOnce(topic, message);
+        this.#settings.session().warnOnce(topic, message);
       },
     }));
     const known = segments.size;
@@ -283,19 +312,6 @@ export class CompiledCode {
     }
   }
 
-  #request({ inputs, placement }: Pick<TracedCall, 'inputs' | 'placement'>, backend: Backend): PrepareRequest {
-    const { mode, options } = this.#options;
-    checkPlacement(this.name, this.#options, placement.device);
-    return {
-      name: this.name,
-      backend,
-      examples: inputs,
-      placement,
-      ...(options === undefined ? {} : { patch: options }),
-      ...(mode === undefined ? {} : { mode }),
-    };
-  }
-
   /** Says which guard of the newest entry failed and makes changing sizes symbolic, unless there are forms enough. */
   #mayRecompile(scope: CallScope): boolean {
     const [newest] = this.#entries;
@@ -303,7 +319,7 @@ export class CompiledCode {
     const mismatch = newest.mismatch(scope);
     const owner = ownerOf(scope.this);
     const forms = { ofOwner: this.#entries.filter((entry) => entry.isOf(owner)).length, all: this.#entries.length };
-    const config = this.#config();
+    const config = this.#settings.config();
     const reached = limitReached(forms, config);
     if (reached !== undefined) {
       this.#refuse(reached.limit, mismatch);
@@ -311,9 +327,9 @@ export class CompiledCode {
       return false;
     }
     const { reason } = mismatch;
-    if (this.#dynamic() === undefined) this.#noteChanges(scope);
+    if (this.#settings.dynamic() === undefined) this.#noteChanges(scope);
     this.#recompiles.push(reason);
-    this.#session().log('recompiles', () => `${this.name}: ${reason}`, config);
+    this.#settings.log('recompiles', () => `${this.name}: ${reason}`);
     return true;
   }
 
@@ -322,14 +338,8 @@ export class CompiledCode {
     const error = recompileLimit(this.name, limit, mismatch);
     if (this.#options.fullgraph === true) throw error;
     if (this.#notes.some((note) => note.startsWith(error.code))) return;
-    this.#session().warnOnce(`${error.code} ${error.message}`, error.message);
+    this.#settings.session().warnOnce(`${error.code} ${error.message}`, error.message);
     this.#notes.push(`${error.code}: ${error.message}`);
-  }
-
-  /** The session's settings, with those of this function's own options. */
-  #config(): Config {
-    const { mode, options } = this.#options;
-    return configUnder(this.#session().config, { mode, patch: options });
   }
 
   /** Sizes and numbers that keep the call from one of the forms, if nothing before them does. */
@@ -337,19 +347,15 @@ export class CompiledCode {
     for (const entry of this.#entries) for (const change of entry.changes(scope)) this.#changing.note(change);
   }
 
-  #dynamic(): boolean | undefined {
-    return this.#options.dynamic ?? this.#config().dynamic ?? undefined;
-  }
-
   #trace(scope: CallScope): TracedCall | undefined {
     const call = { fn: this.#fn, scope };
-    const dynamic = this.#dynamic();
+    const dynamic = this.#settings.dynamic();
     const isDynamic = (path: string, axis: number): boolean => dynamic ?? this.#changing.hasAxis(path, axis);
     try {
-      const keepScalars = this.#config().alwaysKeepTensorConstants;
+      const keepScalars = this.#settings.config().alwaysKeepTensorConstants;
       const isVariable = (path: string): boolean =>
         (dynamic ?? this.#changing.hasNumber(path)) && !path.startsWith('captures');
-      const { traced, notes } = traceCall(call, { isDynamic, keepScalars, isVariable });
+      const { traced, notes } = withoutGradients(() => traceCall(call, { isDynamic, keepScalars, isVariable }));
       for (const note of notes) if (!this.#notes.includes(note)) this.#notes.push(note);
       if (!('error' in traced)) {
         this.#inspectSource(scope);
@@ -372,27 +378,25 @@ export class CompiledCode {
   }
 
   #noteBreak(reason: string, location: SourceLocation | undefined): void {
-    const place = location === undefined ? {} : { file: location.file, line: location.line };
-    const isKnown = (known: Break): boolean =>
-      known.file === place.file && known.line === place.line && (place.file !== undefined || known.reason === reason);
-    if (this.#breaks.some(isKnown)) return;
-    this.#breaks.push({ reason, ...place });
+    if (!this.#breaks.note(reason, location)) return;
     const where = location === undefined ? '' : `, at ${location.file}:${String(location.line)}`;
-    this.#session().log('graph_breaks', () => `${this.name}: ${reason}${where}`, this.#config());
+    this.#settings.log('graph_breaks', () => `${this.name}: ${reason}${where}`);
   }
 
   /** Reports what it does with variables around it, once; looks at each further trace whether they are what they were. */
-  #inspectSource({ captures }: CallScope): void {
-    this.#watch?.look(this.name);
-    if (this.#inspected) return;
-    this.#inspected = true;
+  #inspectSource({ captures, arguments: given }: CallScope): void {
+    this.#inspection?.look(this.name);
     const captured = Object.keys(captures ?? {});
-    const { notes, watch } = reportClosure({ name: this.name, fn: this.#fn, file: this.#file, captured });
-    for (const { topic, text } of notes) {
-      this.#notes.push(text);
-      this.#session().warnOnce(topic, text);
-    }
-    if (this.#config().verifyCaptures) this.#watch = watch;
+    this.#inspection ??= new ClosureInspection(
+      { name: this.name, fn: this.#fn, file: this.#file, captured, given },
+      {
+        tell: (topic, text) => {
+          this.#notes.push(text);
+          this.#settings.session().warnOnce(topic, text);
+        },
+        isWatching: () => this.#settings.config().verifyCaptures,
+      },
+    );
   }
 }
 

@@ -48,7 +48,17 @@ export const isUnobservable = (value: unknown): boolean =>
   !isObservable(value);
 
 const isOpaque = (value: object): boolean =>
-  ArrayBuffer.isView(value) || types.isAnyArrayBuffer(value) || types.isPromise(value) || types.isProxy(value);
+  ArrayBuffer.isView(value) ||
+  types.isAnyArrayBuffer(value) ||
+  types.isPromise(value) ||
+  types.isProxy(value) ||
+  types.isBoxedPrimitive(value) ||
+  types.isWeakMap(value) ||
+  types.isWeakSet(value) ||
+  types.isMapIterator(value) ||
+  types.isSetIterator(value) ||
+  types.isGeneratorObject(value) ||
+  Object.prototype.toString.call(value) === '[object WeakRef]';
 
 export const isPlainValue = (value: unknown): boolean => typeof value !== 'object' || value === null;
 

@@ -211,7 +211,9 @@ function explain(probes: Probes, search: Search, opensArguments: boolean): Expla
 function differingCall(first: Probe, other: Probe): string {
   const position = first.structure.findIndex((line, index) => line !== other.structure[index]);
   const name = first.log.calls[position]?.made.operator.name;
-  return name === undefined ? 'what comes out' : `a call of ${name}`;
+  if (name !== undefined) return `a call of ${name}`;
+  const literals = position - first.log.structure.length;
+  return literals < first.log.literals.length ? 'elements of a tensor' : 'what comes out';
 }
 
 type Probes = readonly [Probe, Probe, Probe];
@@ -279,18 +281,27 @@ function probe(call: Call, tracing: Tracing, { search, round }: { search: Search
     log.note({ made, metas: metas(), sizes: session.sizes }, position);
     return made;
   };
-  const traced = attempted(() => traceOnce(call, tracing, { ...planOf(search, round), adapt }));
+  const sawLiteral: TracePlan['sawLiteral'] = (bytes, literal) => {
+    log.noteLiteral(bytes, literal);
+  };
+  const traced = attempted(() => traceOnce(call, tracing, { ...planOf(search, round), adapt, sawLiteral }));
   if (traced === undefined) return undefined;
-  const rest = traced.graph.nodes.flatMap((node) =>
-    node.kind === 'constant' ? [node.data] : node.kind === 'host' ? [JSON.stringify(node.attrs)] : [],
-  );
+  const rest = traced.graph.nodes.flatMap((node) => (node.kind === 'host' ? [JSON.stringify(node.attrs)] : []));
   return {
-    structure: [...log.structure, ...rest, JSON.stringify(traced.template)],
+    structure: [...log.structure, ...log.literals, ...rest, JSON.stringify(traced.template, withEveryValue)],
     log,
     traced,
     point: traced.point,
   };
 }
+
+/** Numbers and values that JSON does not write, or writes as another one. */
+const withEveryValue = (_: string, value: unknown): unknown =>
+  typeof value === 'number' && Number.isFinite(value) && !Object.is(value, -0)
+    ? value
+    : ['number', 'bigint', 'undefined', 'symbol', 'function'].includes(typeof value)
+      ? `${typeof value} ${Object.is(value, -0) ? '-0' : String(value)}`
+      : value;
 
 /** A trace that succeeds; for other numbers than those of the call, one may well fail. */
 function attempted(trace: () => TracedCall | AliasedCall): TracedCall | undefined {

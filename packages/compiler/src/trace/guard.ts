@@ -35,13 +35,13 @@ export type Expectation =
   | { readonly kind: 'value'; readonly value: unknown }
   /** Any number: what is computed of it is an input. */
   | { readonly kind: 'number'; readonly traced: number }
-  | { readonly kind: 'array'; readonly length: number }
-  | { readonly kind: 'object'; readonly keys: readonly string[] }
+  | { readonly kind: 'array'; readonly length: number; readonly prototype: object | null }
+  | { readonly kind: 'object'; readonly keys: readonly string[]; readonly prototype: object | null }
   | { readonly kind: 'instance'; readonly prototype: object | null }
   /** The very object that an earlier slot holds. */
   | { readonly kind: 'same'; readonly slot: number; readonly path: string }
   /** A list of names, in order. */
-  | { readonly kind: 'names'; readonly names: readonly string[] }
+  | { readonly kind: 'names'; readonly names: readonly PropertyKey[] }
   /** The list of arguments, of that many. */
   | { readonly kind: 'count'; readonly count: number };
 
@@ -118,13 +118,20 @@ function meets(value: unknown, expect: Exclude<Expectation, { kind: 'same' }>, l
     case 'number':
       return typeof value === 'number';
     case 'array':
-      return Array.isArray(value) && value.length === expect.length;
+      return (
+        Array.isArray(value) && value.length === expect.length && Object.getPrototypeOf(value) === expect.prototype
+      );
     case 'object':
-      return isPlainObject(value) && sameKeys(value, expect.keys);
+      return (
+        typeof value === 'object' &&
+        value !== null &&
+        Object.getPrototypeOf(value) === expect.prototype &&
+        sameNames(Object.keys(value), expect.keys)
+      );
     case 'instance':
       return typeof value === 'object' && value !== null && Object.getPrototypeOf(value) === expect.prototype;
     case 'names':
-      return sameNames(value as readonly string[], expect.names);
+      return sameNames(value as readonly PropertyKey[], expect.names);
     case 'count':
       return (value as readonly unknown[]).length === expect.count;
   }
@@ -192,11 +199,7 @@ export function isPlainObject(value: unknown): value is Record<string, unknown> 
   return Object.getPrototypeOf(prototype) === null && Object.hasOwn(prototype as object, 'isPrototypeOf');
 }
 
-function sameKeys(value: Record<string, unknown>, keys: readonly string[]): boolean {
-  return sameNames(Object.keys(value), keys);
-}
-
-const sameNames = (found: readonly string[], names: readonly string[]): boolean =>
+const sameNames = (found: readonly PropertyKey[], names: readonly PropertyKey[]): boolean =>
   found.length === names.length && found.every((name, index) => name === names[index]);
 
 /** The numbers and sizes that keep a call from meeting the guards; those before anything else that does. */
@@ -271,9 +274,9 @@ function printExpectation(expect: Expectation): string {
     case 'number':
       return 'any number';
     case 'array':
-      return `an array of ${String(expect.length)}`;
+      return `${listName(expect.prototype)} of ${String(expect.length)}`;
     case 'object':
-      return `an object with keys ${printNames(expect.keys)}`;
+      return `${objectName(expect.prototype)} with keys ${printNames(expect.keys)}`;
     case 'instance':
       return `an instance of ${className(expect.prototype)}`;
     case 'same':
@@ -285,13 +288,14 @@ function printExpectation(expect: Expectation): string {
   }
 }
 
-const printNames = (names: readonly string[]): string => (names.length === 0 ? '(none)' : names.join(', '));
+const printNames = (names: readonly PropertyKey[]): string =>
+  names.length === 0 ? '(none)' : names.map(String).join(', ');
 
 /** What was found instead of what a guard expects. */
 function printValue(value: unknown, expect: Expectation): string {
   switch (expect.kind) {
     case 'names':
-      return printNames(value as readonly string[]);
+      return printNames(value as readonly PropertyKey[]);
     case 'count':
       return String((value as readonly unknown[]).length);
     case 'same':
@@ -324,6 +328,11 @@ function className(prototype: unknown): string {
   return typeof name === 'string' && name !== '' ? name : 'a class without a name';
 }
 
+const listName = (prototype: unknown): string =>
+  className(prototype) === 'Array' ? 'an array' : `a list of ${className(prototype)}`;
+
+const objectName = (prototype: unknown): string => (prototype === null ? 'an object without a prototype' : 'an object');
+
 const describesAlike = (one: unknown, other: unknown): boolean =>
   (typeof one === 'function' || typeof one === 'object') && printFound(one) === printFound(other);
 
@@ -337,8 +346,9 @@ function printFound(value: unknown): string {
   }
   if (typeof value === 'string') return JSON.stringify(value.slice(0, 60));
   if (typeof value === 'function') return `function ${value.name}`;
-  if (Array.isArray(value)) return `an array of ${String(value.length)}`;
-  if (typeof value === 'object' && value !== null) return `an object with keys ${printNames(Object.keys(value))}`;
+  if (Array.isArray(value)) return `${listName(Object.getPrototypeOf(value))} of ${String(value.length)}`;
+  if (typeof value === 'object' && value !== null)
+    return `${objectName(Object.getPrototypeOf(value))} with keys ${printNames(Object.keys(value))}`;
   return String(value);
 }
 

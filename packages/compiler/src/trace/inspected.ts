@@ -52,6 +52,14 @@ export const closureOf = (fn: object): ReadonlyMap<string, unknown> | undefined 
     return variables;
   });
 
+/** The script that a function stands in, whatever it was made of: the same for functions of one file; undefined where that is not told. */
+export const scriptIdOf = (fn: object): string | undefined =>
+  inspecting((tools) => {
+    const { internalProperties = [] } = tools.propertiesOf(tools.idOf(fn));
+    const found = internalProperties.find(({ name }) => name === '[[FunctionLocation]]')?.value?.value;
+    return (found as ScriptPlace | undefined)?.scriptId;
+  });
+
 /** Where a function stands in the script that the engine runs, whatever it was made of; undefined where that is not told. */
 export const scriptOf = (fn: object): { readonly text: string; readonly offset: number } | undefined =>
   inspecting((tools) => {

@@ -23,3 +23,7 @@ export const keepsElements: readonly string[] = ['slice', 'concat', 'at', 'flat'
 
 /** Functions of Math whose answer stays the same for several numbers, or follows another argument from some number on. */
 export const stepped: RegExp = /^(?:abs|ceil|floor|fround|max|min|round|sign|trunc)$/;
+
+/** Whether what an assignment leaves in its variable is decided by what was there: it is tested, has a step, or becomes text. */
+export const decidesInPlace = (operator: string, addsText: boolean): boolean =>
+  /^(?:&&|\|\||[%|&^]|<<|>>>?)=$/.test(operator) || (operator === '+=' && addsText);

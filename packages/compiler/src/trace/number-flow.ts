@@ -2,8 +2,7 @@
 // function's syntax tree, and what it is called with. Out: those that may decide something (a branch, a loop, a message), told to the
 // program; what its result carries.
 //
-// Numbers are followed by name, whatever the order of statements: a variable that ever holds one counts as holding it. What is not
-// understood decides.
+// Numbers are followed by name, whatever the order of statements: what ever holds one always does. What is not understood decides.
 import { isTensor } from '@tsinductor/tensor';
 import type { AnyNode, MemberExpression, Node, Pattern } from 'acorn';
 import { CallFlow } from './call-flow.ts';
@@ -15,7 +14,7 @@ import { memberPath, valueAt } from './found.ts';
 import { stepping } from './formula.ts';
 import { anySize, HeldNumbers, none, sizeLabel, union } from './held-numbers.ts';
 import type { Label, Labels } from './held-numbers.ts';
-import { absences, comparisons } from './known-names.ts';
+import { absences, comparisons, decidesInPlace } from './known-names.ts';
 import { InPlace, KnownObjects } from './known-objects.ts';
 import type { Objects } from './known-objects.ts';
 import { childrenOf, isAbsence, isInlineFunction, isShape, isText, nameOf, writtenKey } from './syntax.ts';
@@ -251,6 +250,7 @@ export class NumberFlow implements Expressions {
       return none;
     },
     UnaryExpression: ({ operator, argument }) => {
+      if (operator === '~') return this.#leaves(argument);
       if (operator === '!') return this.#test(argument);
       const labels = this.value(argument);
       return ['typeof', 'void', 'delete'].includes(operator) ? none : labels;
@@ -278,6 +278,7 @@ export class NumberFlow implements Expressions {
     AssignmentExpression: ({ left, right, operator }) => {
       const labels = this.value(right);
       const before = operator === '=' ? none : this.value(left);
+      if (decidesInPlace(operator, isText(right))) this.decide(union(labels, before), left);
       this.#held.bind(left, union(labels, before), undefined);
       this.#objects.bind(left, this.#objects.of(right));
       return union(labels, before);
@@ -306,10 +307,7 @@ export class NumberFlow implements Expressions {
     },
     BlockStatement: ({ body }) => this.#each(body),
     EmptyStatement: () => none,
-    ExpressionStatement: ({ expression }) => {
-      this.value(expression);
-      return none;
-    },
+    ExpressionStatement: ({ expression }) => this.#each([expression]),
     VariableDeclaration: ({ declarations, kind }) => {
       for (const { id, init } of declarations) this.#declare(id, init ?? null, kind);
       return none;

@@ -8,6 +8,7 @@
 //
 // A write to any of them is refused, as a compiled call would not repeat it. While the trace is trusted, writes are carried
 // out on the object itself, and plain values are read off class instances without a guard.
+import { types } from 'node:util';
 import type { Tensor } from '@tsinductor/tensor';
 import { isTensor } from '@tsinductor/tensor';
 import { argumentTooDeep, observedWrite, unsupportedArgument } from '../errors.ts';
@@ -24,6 +25,7 @@ import {
   accessorOf,
   entryOf,
   findDescriptor,
+  firmness,
   membershipOf,
   ownNames,
   ownPresence,
@@ -32,6 +34,7 @@ import {
 } from './readers.ts';
 import type { Reader } from './readers.ts';
 import { inheritedMembers } from './super-methods.ts';
+import { HiddenMembers } from './hidden-members.ts';
 import { membersOf } from './tensor-members.ts';
 
 export interface Observation {
@@ -41,6 +44,8 @@ export interface Observation {
   run<T>(work: () => T): T;
   /** What was read until now. */
   guards(): GuardTree;
+  /** The slot of the object that a stand-in stands for. */
+  slotOf(standIn: object): number | undefined;
   /** The distinct tensors found until now, in the order of their leaves. */
   readonly leaves: readonly Tensor[];
 }
@@ -109,6 +114,7 @@ class Observer implements GuardWriter {
       thisArg,
       args,
       run: (work) => this.#run(work),
+      slotOf: (standIn) => this.#slotOf(standIn),
       guards: () => ({ nodes: this.#nodes, distinct: distinctGroups(this.#nodes, firstSlot) }),
       leaves: this.#leaves,
     };
@@ -200,22 +206,27 @@ class Observer implements GuardWriter {
   }
 
   #array(parent: Place, found: Found, value: readonly unknown[]): unknown {
-    const place = this.guard(parent, found, { kind: 'array', length: value.length });
-    const copy: unknown[] = [];
+    const { length } = value;
+    const prototype = prototypeOf(value);
+    const place = this.guard(parent, found, { kind: 'array', length, prototype });
+    const copy: unknown[] = Object.setPrototypeOf([], prototype) as unknown[];
     const standIn = this.#watched(copy, value, place);
-    value.forEach((item, key) => {
-      copy[key] = this.#read(place, { key, path: `${found.path}[${String(key)}]`, value: item });
-    });
-    copy.length = value.length;
+    for (let key = 0; key < length; key += 1) {
+      const item = this.#read(place, { key, path: `${found.path}[${String(key)}]`, value: value[key] });
+      if (item === undefined) this.#answer(place, ownPresence(String(key)), { value, answer: key in value });
+      if (key in value) copy[key] = item;
+    }
+    copy.length = length;
     return standIn;
   }
 
   #object(parent: Place, found: Found, value: Readonly<Record<PropertyKey, unknown>>): unknown {
-    const place = this.guard(parent, found, { kind: 'object', keys: Object.keys(value) });
-    const copy: Record<PropertyKey, unknown> = {};
+    const keys = Object.keys(value);
+    const prototype = prototypeOf(value);
+    const place = this.guard(parent, found, { kind: 'object', keys, prototype });
+    const copy = Object.create(prototype) as Record<PropertyKey, unknown>;
     const standIn = this.#watched(copy, value, place);
-    for (const key of Reflect.ownKeys(value)) {
-      if (!Object.prototype.propertyIsEnumerable.call(value, key)) continue;
+    for (const key of keys) {
       const member = this.#read(place, { key, path: memberPath(place.path, key), value: value[key] });
       Object.defineProperty(copy, key, { value: member, enumerable: true, writable: true, configurable: true });
     }
@@ -229,7 +240,20 @@ class Observer implements GuardWriter {
       change(original);
       return change(copy);
     };
+    const hidden = new HiddenMembers(copy, original, {
+      member: (key) => {
+        const path = memberPath(place.path, key);
+        return this.#read(place, { key, path, value: Reflect.get(original, key) as unknown });
+      },
+      answer: (reader) => {
+        this.#answer(place, reader, { value: original, answer: reader.of(original) });
+      },
+      names: (reader) => {
+        this.#names(place, reader, original);
+      },
+    });
     const standIn = new Proxy(copy, {
+      ...hidden.traps(),
       set: (_, key, value) => changing(key, (target) => Reflect.set(target, key, value)),
       defineProperty: (_, key, descriptor) =>
         changing(key, (target) => Reflect.defineProperty(target, key, descriptor)),
@@ -237,6 +261,17 @@ class Observer implements GuardWriter {
     });
     this.#known.set(original, { place, standIn });
     return standIn;
+  }
+
+  #answer(place: Place, key: Reader, { value, answer }: { readonly value: object; readonly answer: unknown }): void {
+    this.guard(place, { key, path: `${place.path} (${key.label})`, value }, { kind: 'value', value: answer });
+  }
+
+  /** Guards which names there are. */
+  #names(place: Place, key: Reader, value: object): (string | symbol)[] {
+    const names = key.of(value) as (string | symbol)[];
+    this.guard(place, { key, path: `${place.path} (${key.label})`, value }, { kind: 'names', names });
+    return names;
   }
 
   #instance(parent: Place, found: Found & { readonly value: object }): object {
@@ -260,13 +295,7 @@ class Observer implements GuardWriter {
       get,
       has: (_, key) => this.#once(proxy, presence(key), Reflect.has(value, key)) === true,
       ownKeys: () => {
-        const names = ownNames.of(value) as string[];
-        this.guard(
-          place,
-          { key: ownNames, path: `${place.path} (${ownNames.label})`, value },
-          { kind: 'names', names },
-        );
-        return names;
+        return this.#names(place, ownNames, value);
       },
       getOwnPropertyDescriptor: (_, key) => {
         if (this.#once(proxy, ownPresence(key), Object.hasOwn(value, key)) !== true) return undefined;
@@ -274,6 +303,11 @@ class Observer implements GuardWriter {
         return { value: Reflect.get(proxy, key) as unknown, enumerable, configurable: true, writable: true };
       },
       getPrototypeOf: () => prototypeOf(value),
+      isExtensible: () => {
+        // The stand-in has no properties that could be as firm.
+        if (!Object.isExtensible(value)) throw unsupportedArgument(place.path, value);
+        return this.#once(proxy, firmness, firmness.of(value)) === 'open';
+      },
       set: (_, key, written) => Reflect.set(this.#written(proxy, key), key, written),
       defineProperty: (_, key, descriptor) => Reflect.defineProperty(this.#written(proxy, key), key, descriptor),
       deleteProperty: (_, key) => Reflect.deleteProperty(this.#written(proxy, key), key),
@@ -347,6 +381,11 @@ class Observer implements GuardWriter {
     if (!this.#options.isTrusted()) throw observedWrite(memberPath(place.path, key));
     seen.clear();
     return value;
+  }
+
+  #slotOf(standIn: object): number | undefined {
+    if (!types.isProxy(standIn)) return undefined;
+    return [...this.#known.values()].find((known) => known.standIn === standIn)?.place.slot;
   }
 
   #placeOf(proxy: object) {

@@ -1,5 +1,6 @@
 // What a traced call handed to operators, written down so that traces for other numbers can be compared with it. In: calls as they
 // are recorded. Out: their structure as text, and the numbers that stand in it, each with its place.
+import { Buffer } from 'node:buffer';
 import { numberDType, numberFits } from '@tsinductor/tensor/internal';
 import type { BoundCall } from '@tsinductor/tensor/internal';
 import { isFloat } from '@tsinductor/base';
@@ -30,6 +31,8 @@ const none: ReadonlySet<number> = new Set();
 export class CallLog {
   readonly places: NumberPlace[] = [];
   readonly calls: LoggedCall[] = [];
+  /** The elements of tensors that the program makes of values, which are the same in each call. */
+  readonly literals: string[] = [];
   readonly #structure: string[] = [];
 
   note(call: LoggedCall, position: number): void {
@@ -62,6 +65,10 @@ export class CallLog {
     const attrs = Object.entries(made.attrs).map(([name, attr]) => `${name}:${text(attr, name)}`);
     this.calls[position] = call;
     this.#structure.push(`${made.operator.name}(${[...args, ...attrs].join()})`);
+  }
+
+  noteLiteral(bytes: Uint8Array, { dtype, shape }: { readonly dtype: DType; readonly shape: readonly number[] }): void {
+    this.literals.push(`${dtype}[${shape.join()}] ${Buffer.from(bytes).toString('base64')}`);
   }
 
   /** One line for each call. */

@@ -54,6 +54,28 @@ export const ownNames: Reader = {
       : Reflect.ownKeys(object).filter((key) => typeof key === 'string'),
 };
 
+/** The symbols under which an object has something itself. */
+export const ownSymbols: Reader = {
+  label: 'its symbols',
+  of: (object) => Object.getOwnPropertySymbols(object),
+};
+
+/** Everything under which an object has something itself. */
+export const ownKeys: Reader = {
+  label: 'its keys',
+  of: (object) => Reflect.ownKeys(object),
+};
+
+/** Whether an object may be given properties, or others. */
+export const firmness: Reader = {
+  label: 'whether it is frozen',
+  of: (object) => {
+    if (Object.isExtensible(object)) return 'open';
+    if (Object.isFrozen(object)) return 'frozen';
+    return Object.isSealed(object) ? 'sealed' : 'not extensible';
+  },
+};
+
 /** What `map` holds for the object: where compilers keep #private fields that they translate. */
 export const entryOf = (map: WeakMap<object, unknown>): Reader => ({
   label: 'private state',

@@ -65,6 +65,10 @@ export class SegmentedCode implements SegmentHost {
     );
   }
 
+  segments(): readonly Pick<CompiledSegment, 'executable'>[] {
+    return [...this.#segments.values()].flat();
+  }
+
   reports(): readonly GraphReport[] {
     return [...this.#segments.values()].flat().map(({ executable, guards }) => ({
       ...executable.report,

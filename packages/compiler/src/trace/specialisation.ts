@@ -1,10 +1,14 @@
 // One specialisation of a compiled function: what it requires of a call, and what runs when that holds. In: a traced call and
 // the executable of its graph. Out: whether a call fits, or which guard fails; and the results of running it.
 import { at } from '@tsinductor/base';
-import type { Graph } from '@tsinductor/graph';
+import { evaluateIndex, isCheckFailure } from '@tsinductor/ir';
 import { writesAreShared } from '@tsinductor/tensor/internal';
+import type { OutputAlias } from '@tsinductor/tensor/internal';
 import type { Tensor } from '@tsinductor/tensor';
+import { CallSizes, namesOfSizes } from '../run/call-sizes.ts';
 import type { Executable } from '../run/executable.ts';
+import { DifferentiableCall, whyNotDifferentiable } from './differentiable-call.ts';
+import type { Compile } from './differentiable-call.ts';
 import {
   changedInputs,
   checkGuards,
@@ -20,9 +24,10 @@ import type { CallScope, GuardFailure, GuardNode } from './guard.ts';
 import type { Point } from './explain-number.ts';
 import { setNumbers } from './number-inputs.ts';
 import { OpenValues } from './open-values.ts';
+import { resultMaker } from './result-source.ts';
+import type { RanCall } from './result-source.ts';
 import { putTogether } from './result.ts';
 import type { Backend } from '../options.ts';
-import { aliasedResult } from './trace-call.ts';
 import type { TracedCall } from './trace-call.ts';
 
 export interface Mismatch {
@@ -39,12 +44,17 @@ export class Specialisation {
   readonly #owner: WeakRef<object> | undefined;
   readonly #slots: unknown[] = [];
   readonly #leaves: Tensor[];
+  /** What the function closes over, and numbers, at their places among the graph's inputs; the leaves of a call between them. */
+  readonly #inputs: Tensor[];
   /** Undefined where nothing was left open. */
   readonly #open: OpenValues | undefined;
   /** The leaves are the graph's inputs, in its order, and whoever runs it only looks at their list. */
   readonly #areInputs: boolean;
+  readonly #sizes: CallSizes;
+  readonly #results: readonly ((call: RanCall) => Tensor)[];
   /** The results are the graph's outputs, each once and in their order (a backend of the user's may give more). */
   readonly #areOutputs: boolean;
+  #differentiable: DifferentiableCall | undefined;
 
   constructor(traced: TracedCall, how: { executable: Executable; backend: Backend; owner: object | undefined }) {
     this.executable = how.executable;
@@ -55,8 +65,12 @@ export class Specialisation {
     const { numbers, conditions, sizeHolds } = traced;
     const isOpen = numbers.length > 0 || conditions.length > 0 || sizeHolds !== undefined;
     this.#open = isOpen ? new OpenValues(traced) : undefined;
-    const { results, graph, positions, captured } = traced;
+    const { results, graph, positions, captured, sizes } = traced;
+    const names = namesOfSizes(sizes);
+    this.#sizes = CallSizes.of(sizes);
+    this.#results = results.map((source) => resultMaker(source, names));
     const isInOrder = captured.length === 0 && positions.every((position, leaf) => position === leaf);
+    this.#inputs = [...traced.inputs];
     this.#areInputs = isInOrder && how.executable.borrowsInputs === true;
     const isItsOutput = (source: (typeof results)[number], index: number): boolean =>
       source.kind === 'computed' && source.output === index;
@@ -128,13 +142,12 @@ export class Specialisation {
   /** The graph's inputs in the call that fitted last. */
   inputs(): readonly Tensor[] {
     if (this.#areInputs) return this.#leaves;
-    const inputs: Tensor[] = [];
-    const { positions, captured } = this.#traced;
+    const inputs = this.executable.borrowsInputs === true ? this.#inputs : [...this.#inputs];
+    const { positions } = this.#traced;
     let index = 0;
-    for (const position of positions) {
-      const tensor = this.#leaves[index] ?? captured[index - this.#leaves.length]?.tensor;
-      if (position >= 0 && tensor !== undefined) inputs[position] = tensor;
-      index += 1;
+    for (const leaf of this.#leaves) {
+      const position = positions[index++] ?? -1;
+      if (position >= 0) inputs[position] = leaf;
     }
     return inputs;
   }
@@ -147,25 +160,51 @@ export class Specialisation {
     return writesAreShared(written, inputs);
   }
 
+  /** Whether an error of a run says that a check failed, behind writes which eager mode would have done by then. */
+  hasLeftUndone(error: unknown): boolean {
+    const { graph, program } = this.#traced;
+    return isCheckFailure(error) && graph.mutations.length > 0 && !('parts' in program);
+  }
+
   run(inputs: readonly Tensor[]): unknown {
+    return this.#put(inputs, this.executable.run(inputs));
+  }
+
+  /**
+   * The same as a step that is recorded for gradients. `compile` is asked for the graph of these when they are first needed.
+   * Undefined where the call has to run as it is: `why` is told the reason.
+   */
+  runTracked(
+    inputs: readonly Tensor[],
+    { name, compile, why }: { name: string; compile: Compile; why: (reason: string) => void },
+  ): { readonly result: unknown } | undefined {
+    const reason = whyNotDifferentiable(this.#traced);
+    if (reason !== undefined) {
+      why(reason);
+      return undefined;
+    }
+    const { executable } = this;
+    this.#differentiable ??= new DifferentiableCall(name, this.#traced, { executable, compile });
+    const outputs = this.#differentiable.outputs(inputs);
     const { results, template } = this.#traced;
-    const outputs = this.executable.run(inputs);
+    const made = results.map((source) => {
+      if (source.kind === 'input') return at(inputs, source.placeholder);
+      const output = at(outputs, source.output);
+      return source.kind === 'computed' ? output : recordedView(output, source.alias);
+    });
+    return { result: putTogether(template, { outputs: made, slots: this.#slots }) };
+  }
+
+  #put(inputs: readonly Tensor[], outputs: readonly Tensor[]): unknown {
+    const { results, template } = this.#traced;
     const areResults = this.#areOutputs && outputs.length === results.length;
-    return putTogether(template, areResults ? outputs : this.#resultsOf(inputs, this.#inRows(outputs)));
+    const given = areResults ? outputs : this.#resultsOf(inputs, this.#inRows(outputs));
+    return putTogether(template, { outputs: given, slots: this.#slots });
   }
 
   #resultsOf(inputs: readonly Tensor[], outputs: readonly Tensor[]): readonly Tensor[] {
-    const { results: sources, sizes } = this.#traced;
-    const results = sources.map((source) => {
-      switch (source.kind) {
-        case 'computed':
-          return at(outputs, source.output);
-        case 'input':
-          return aliasedResult(at(inputs, source.placeholder), source.alias, sizesOf(sizes, inputs));
-        case 'view':
-          return aliasedResult(at(outputs, source.output), source.alias, sizesOf(sizes, inputs));
-      }
-    });
+    const call = { inputs, outputs, sizes: this.#sizes.in(inputs) };
+    const results = this.#results.map((resultOf) => resultOf(call));
     // New values of mutated inputs were written back: their own memory is free again.
     for (const output of outputs) if (!results.includes(output)) output.dispose();
     return results;
@@ -192,8 +231,11 @@ export class Specialisation {
   }
 }
 
-const printFailure = ({ path, found, expected }: GuardFailure): string => `${path} was ${found}, expected ${expected}`;
+/** A view of an output, as an operator makes it. */
+function recordedView(output: Tensor, { layout }: OutputAlias): Tensor {
+  const evaluate = (index: OutputAlias['layout']['offset']): number => evaluateIndex(index, { sizes: new Map() });
+  const [size, stride] = [layout.shape.map(evaluate), layout.strides.map(evaluate)];
+  return output.contiguous().asStrided(size, stride, evaluate(layout.offset));
+}
 
-/** The symbolic sizes of a call. */
-const sizesOf = (sizes: Graph['sizes'], inputs: readonly Tensor[]): ReadonlyMap<string, number> =>
-  new Map(sizes.map(({ name, placeholder, axis }) => [name, inputs[placeholder]?.shape[axis] ?? 0]));
+const printFailure = ({ path, found, expected }: GuardFailure): string => `${path} was ${found}, expected ${expected}`;

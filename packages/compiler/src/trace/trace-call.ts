@@ -4,20 +4,22 @@ import { at, isTsInductorError } from '@tsinductor/base';
 import type { TsInductorError } from '@tsinductor/base';
 import { resolveSizes, SizeEnvironment } from '@tsinductor/graph';
 import type { Graph, Meta, SizeGuard as TracedSizeGuard, ValueRef } from '@tsinductor/graph';
-import { evaluateIndex, printIndex, sizeSymbol } from '@tsinductor/ir';
-import { callerOf, dynamicAxesOf, placedTensor, placeOf, TraceSession } from '@tsinductor/tensor/internal';
+import { printIndex, sizeSymbol } from '@tsinductor/ir';
+import { callerOf, dynamicAxesOf, TraceSession } from '@tsinductor/tensor/internal';
 import type { Device, Tensor } from '@tsinductor/tensor';
 import type { Placement } from '@tsinductor/tensor/internal';
-import type { AdaptedCall, BoundCall, OutputAlias, TraceResult } from '@tsinductor/tensor/internal';
-import { privateState } from '../errors.ts';
+import type { AdaptedCall, BoundCall, TraceOptions, TraceResult } from '@tsinductor/tensor/internal';
 import type { Point } from './explain-number.ts';
 import type { NumberInput } from './number-inputs.ts';
 import { resolveProgram, tracedProgram } from '../hosted/hosted-graph.ts';
 import type { TracedProgram } from '../hosted/hosted-graph.ts';
+import { CallSizes, namesOfSizes } from '../run/call-sizes.ts';
 import type { CallScope, GuardNode, GuardTree, TensorGuard } from './guard.ts';
 import { observe } from './observe.ts';
 import type { Observation } from './observe.ts';
+import { tracedRun } from './run-again.ts';
 import { guardTensor, TracedInputs } from './traced-inputs.ts';
+import type { ResultSource } from './result-source.ts';
 import { takeApart } from './result.ts';
 import type { ResultTemplate } from './result.ts';
 
@@ -30,12 +32,6 @@ interface SizeGuard {
   readonly text: string;
   readonly guard: TracedSizeGuard;
 }
-
-/** Where a tensor of the result comes from: an output, or the memory of an input or of an output, itself or a view of it. */
-type ResultSource =
-  | { readonly kind: 'computed'; readonly output: number }
-  | { readonly kind: 'input'; readonly placeholder: number; readonly alias: OutputAlias }
-  | { readonly kind: 'view'; readonly output: number; readonly alias: OutputAlias };
 
 /** What of a call a trace leaves open, and how it sees it. */
 export interface TracePlan {
@@ -52,6 +48,7 @@ export interface TracePlan {
   /** Numbers of the call that are inputs. */
   readonly numbers: readonly NumberInput[];
   readonly adapt?: (session: TraceSession, call: BoundCall, seen: SeenCall) => AdaptedCall;
+  readonly sawLiteral?: TraceOptions['sawLiteral'];
 }
 
 /** How many calls came before one that is recorded, and what is known of its tensors. */
@@ -135,13 +132,14 @@ export interface Tracing {
 /** Traces `call` by a plan. Runs the function once, on stand-ins. */
 export function traceOnce(call: Call, tracing: Tracing, plan: TracePlan): TracedCall | AliasedCall {
   const readSizes = new Set<number>();
-  const { adapt } = plan;
+  const { adapt, sawLiteral } = plan;
   const isReadByFollowed = (reader: () => unknown): boolean => {
     const caller = callerOf(reader);
     return caller === 'traced function' || (plan.isFollowed && caller === 'its program');
   };
   const session: TraceSession = new TraceSession({
     keepScalars: tracing.keepScalars,
+    ...(sawLiteral !== undefined && { sawLiteral }),
     readsFreely: (axis, reader) => {
       readSizes.add(axis);
       return plan.readsFreely(axis) && isReadByFollowed(reader);
@@ -164,9 +162,9 @@ export function traceOnce(call: Call, tracing: Tracing, plan: TracePlan): Traced
   });
   try {
     const { thisArg, args } = observation;
-    const result = observation.run(() => session.run(() => call.fn.apply(thisArg, [...args])));
+    const result = tracedRun(() => observation.run(() => session.run(() => call.fn.apply(thisArg, [...args]))));
     const outputs: Tensor[] = [];
-    const template = takeApart(result, outputs);
+    const template = takeApart(result, outputs, (value) => observation.slotOf(value));
     const traced = session.finish(outputs);
     const { announced, sizeNames } = inputs;
     const outcome = { announced, traced, sizes: session.sizes, results: outputs.length };
@@ -175,7 +173,6 @@ export function traceOnce(call: Call, tracing: Tracing, plan: TracePlan): Traced
     const { numbers: given } = plan;
     return { ...described, ...numbers, numbers: given, conditions: [], sizeNames, readSizes: [...readSizes] };
   } catch (error) {
-    if (readsPrivateMembers(error)) throw privateState('this.#private');
     if (!isTsInductorError(error) || error.code !== 'ALIASED_MUTATION') throw error;
     const captured = session.placeholders.filter(({ kind }) => kind === 'capture').map(({ tensor }) => tensor);
     return { error, guards: observation.guards(), leaves: observation.leaves, captured };
@@ -187,11 +184,6 @@ export function traceOnce(call: Call, tracing: Tracing, plan: TracePlan): Traced
 /** Whether the function can see what it is called as a method of, going by its text. */
 const usesThis = (fn: Call['fn']): boolean =>
   /\b(?:this|super|eval)\b|\[native code\]/.test(Function.prototype.toString.call(fn));
-
-/** What V8 says when a #private member is read through a stand-in whose class did not show that it has one. */
-const readsPrivateMembers = (error: unknown): boolean =>
-  Object.prototype.toString.call(error) === '[object Error]' &&
-  /private (?:field|member|method|accessor)|whose class did not declare it|Receiver must be/i.test(String(error));
 
 interface Outcome {
   readonly announced: readonly Tensor[];
@@ -344,28 +336,15 @@ function sizeCheck(
   guards: readonly TracedSizeGuard[],
   positions: readonly number[],
 ): (leaves: readonly Tensor[]) => boolean {
-  const bound = sizes.map(({ name, placeholder, axis }) => ({
-    name,
-    axis,
-    leaf: positions.indexOf(placeholder),
-  }));
+  const bound = sizes.map(({ placeholder, axis }) => ({ axis, position: positions.indexOf(placeholder) }));
+  const shown = new CallSizes(bound);
+  const names = namesOfSizes(sizes);
+  const checks = guards.map((guard) => SizeEnvironment.check(guard, names));
   return (leaves) => {
-    const found = new Map(bound.map(({ name, axis, leaf }) => [name, leaves[leaf]?.shape[axis] ?? 0]));
-    return guards.every((guard) => SizeEnvironment.holds(guard, found));
+    const found = shown.in(leaves);
+    return checks.every((holds) => holds(found));
   };
 }
 
 const printSizeGuard = ({ left, relation, right }: TracedSizeGuard): string =>
   `${printIndex(left)} ${relation} ${printIndex(right)}`;
-
-/** The tensor that a result aliases: the memory's own, or a view over it. */
-export function aliasedResult(whole: Tensor, alias: OutputAlias, sizes: ReadonlyMap<string, number>): Tensor {
-  if (alias.kind === 'input' && alias.isItself) return whole;
-  const { storage, layout } = placeOf(whole, 'a view');
-  const evaluate = (index: OutputAlias['layout']['offset']): number => evaluateIndex(index, { sizes });
-  return placedTensor(whole.dtype, storage, {
-    shape: alias.layout.shape.map(evaluate),
-    strides: alias.layout.strides.map(evaluate),
-    offset: layout.offset + evaluate(alias.layout.offset),
-  });
-}

@@ -30,10 +30,11 @@ export const execution = {
   },
   suppressErrors: {
     type: 'bool',
-    default: false,
+    default: null,
+    nullable: true,
     env: ['TORCHDYNAMO_SUPPRESS_ERRORS'],
     affects: 'runtime',
-    doc: 'Run a function eagerly, with a report, where compiling it fails with an internal or toolchain error.',
+    doc: 'What happens where compiling fails: the lower tier runs the graph, with a warning (true), it is an error (false), or the former where the C++ compiler of this machine failed, and the latter otherwise (null).',
   },
   compileTimeout: {
     type: 'int',
@@ -42,6 +43,13 @@ export const execution = {
     max: 86_400,
     affects: 'runtime',
     doc: 'Seconds that building one graph may take in all, compilers, locks and queues included, before it is an error.',
+  },
+  background: {
+    type: 'bool',
+    default: false,
+    env: ['TSINDUCTOR_BACKGROUND'],
+    affects: 'runtime',
+    doc: 'Let no call of a compiled function wait for a compiler: a lower tier answers until worker threads have built the native code. A build that fails is a warning there, and an error where it is waited for (warmup), unless suppressErrors is on.',
   },
   dynamic: {
     type: 'bool',

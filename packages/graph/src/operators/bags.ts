@@ -1,5 +1,7 @@
 // Reductions of runs of rows: bags of embeddings, and segments. Which run a row belongs to is computed from offsets or
 // lengths; every run compares itself with every row.
+import { int } from '@tsinductor/ir';
+import type { Index } from '@tsinductor/ir';
 import { float, size } from '../composer.ts';
 import type { Composer } from '../composer.ts';
 import type { ArgumentReader } from '../argument-reader.ts';
@@ -7,7 +9,7 @@ import { composite, floats } from '../define.ts';
 import type { Entry } from '../define.ts';
 import { argumentValue, shapeMismatch } from '../errors.ts';
 import type { ValueRef } from '../graph.ts';
-import { one, product } from '../shape.ts';
+import { one, product, range } from '../shape.ts';
 import { asIndex, renormUsedRows, requirePadding } from './indexing.ts';
 
 type Mode = 'sum' | 'mean' | 'max' | 'min' | 'prod';
@@ -68,12 +70,22 @@ function between(c: Composer, { start, end, rows }: { start: ValueRef; end: Valu
   return c.op('logicalAnd', c.op('ge', rows, column(start)), c.op('lt', rows, column(end)));
 }
 
-/** Offsets begin at 0, and none is beyond the rows. */
+/** Whether offsets along the last axis never go back, from 0 to the number of rows. */
+function ascend(c: Composer, offsets: ValueRef, rows: Index): ValueRef {
+  const last = c.rank(offsets) - 1;
+  const shift = range(last + 1).map((axis) =>
+    axis === last ? ([int(1), int(-1)] as const) : ([int(0), int(0)] as const),
+  );
+  const before = c.pad(offsets, shift, 0);
+  return c.op('logicalAnd', c.op('ge', offsets, before), c.op('le', offsets, c.sizeOperand(rows)));
+}
+
+/** Offsets begin at 0 and ascend, and none is beyond the rows. */
 function requireStarts(c: Composer, offsets: ValueRef, rows: number): ValueRef {
   const isFirst = c.op('eq', c.iota(c.size(offsets, 0)), 0);
   const begins = c.op('logicalOr', c.op('logicalNot', isFirst), c.op('eq', offsets, 0));
-  return c.require(offsets, c.op('logicalAnd', begins, c.op('le', offsets, rows)), {
-    what: 'the first offset is not 0, or one is beyond the indices',
+  return c.require(offsets, c.op('logicalAnd', begins, ascend(c, offsets, size(rows))), {
+    what: 'the first offset is not 0, one is less than the one before it, or one is beyond the indices',
     remedy: 'give the place at which each bag begins',
   });
 }
@@ -123,16 +135,39 @@ function embeddingBag(c: Composer, a: ArgumentReader): ValueRef {
   return c.cast(reduceRuns(c, scaled, { member, mode }), c.dtype(weight));
 }
 
+/** Segments lie within the rows; lengths of them are those of all rows. */
+function requireSegments(
+  c: Composer,
+  values: ValueRef,
+  { rows, isLengths }: { readonly rows: Index; readonly isLengths: boolean },
+): ValueRef {
+  if (!isLengths)
+    return c.require(values, ascend(c, values, rows), {
+      what: 'an offset is negative, less than the one before it, or beyond the rows',
+      remedy: 'give the place at which each segment begins, and the end of the last one',
+    });
+  const whole = c.reduce('sum', values, { dims: [c.rank(values) - 1], keepdim: true });
+  const fits = c.op('eq', whole, c.sizeOperand(rows));
+  return c.require(values, c.op('logicalAnd', c.op('ge', values, 0), fits), {
+    what: 'a length is negative, or they do not add up to the rows',
+    remedy:
+      'give a length for each segment, or unsafe: true where rows behind the last segment are meant to be left out',
+  });
+}
+
 /** Lengths or offsets of segments, along the last axis of what says so. */
-function segmentMembers(c: Composer, a: ArgumentReader, rows: ValueRef): ValueRef {
+function segmentMembers(c: Composer, a: ArgumentReader, count: Index): ValueRef {
   const [lengths, offsets] = [a.optionalTensor('lengths'), a.optionalTensor('offsets')];
   const given = lengths ?? offsets;
   if (given === undefined) throw argumentValue('segmentReduce', 'neither lengths nor offsets', 'give one of them');
   if (c.rank(given) !== a.int('axis') + 1)
     throw shapeMismatch('segmentReduce: lengths or offsets must have axis + 1 dims');
-  const values = asIndex(c, 'segmentReduce', given);
+  const index = asIndex(c, 'segmentReduce', given);
+  const isLengths = lengths !== undefined;
+  const values = a.bool('unsafe') ? index : requireSegments(c, index, { rows: count, isLengths });
+  const rows = c.iota(count);
   const last = c.rank(values) - 1;
-  if (lengths === undefined) {
+  if (!isLengths) {
     const bounds = c.sizes.toNumber(c.size(values, last));
     return between(c, {
       start: c.slice(values, last, { end: bounds - 1 }),
@@ -152,7 +187,7 @@ function segmentReduce(c: Composer, a: ArgumentReader): ValueRef {
     throw argumentValue('segmentReduce', `reduce ${a.string('reduce')}`, 'use sum, mean, max, min or prod');
   if (c.rank(x) === 0) throw shapeMismatch('segmentReduce of a 0-d tensor', 'it has no dims');
   const dim = c.dim(x, axis);
-  const member = segmentMembers(c, a, c.iota(c.size(x, dim)));
+  const member = segmentMembers(c, a, c.size(x, dim));
   const [lead, rest] = [c.shape(x).slice(0, dim + 1), c.shape(x).slice(dim + 1)];
   const rows = c.reshape(c.widen(x), [...lead, product(rest)]);
   const reduced = reduceRuns(c, rows, { member, mode, initial: a.optionalFloat('initial') });

@@ -40,7 +40,7 @@ function alignmentOf(c: Composer, a: ArgumentReader): Alignment {
     throw shapeMismatch('ctcLoss: the targets are not padded', 'give a row of classes for each sample');
   const batch = (v: ValueRef, axis: number): ValueRef => (isBatched ? v : c.unsqueeze(v, axis));
   const alignment = {
-    logs: c.widen(batch(logs, 1)),
+    logs: c.call('logProbabilities', [c.widen(batch(logs, 1))]),
     targets: c.cast(batch(targets, 0), 'i64'),
     steps: lengths('inputLengths'),
     lengths: lengths('targetLengths'),
@@ -49,7 +49,24 @@ function alignmentOf(c: Composer, a: ArgumentReader): Alignment {
   for (const each of [alignment.targets, alignment.steps, alignment.lengths])
     if (!c.sizes.same(c.size(each, 0), samples))
       throw shapeMismatch('ctcLoss: targets and lengths are not one for each sample', 'give as many as samples');
-  return alignment;
+  return withinBounds(c, alignment, a.int('blank'));
+}
+
+/** Lengths are within what there is; classes behind a target's own length are blank, whatever stands there. */
+function withinBounds(c: Composer, alignment: Alignment, blank: number): Alignment {
+  const { logs, targets, steps } = alignment;
+  const isWithin = (lengths: ValueRef, most: Index): ValueRef =>
+    c.op('logicalAnd', c.op('ge', lengths, 0), c.op('le', lengths, c.sizeOperand(most)));
+  const ofSteps = c.require(alignment.lengths, isWithin(steps, c.size(logs, 0)), {
+    what: 'an input length is negative, or greater than the number of steps',
+    remedy: 'give lengths up to the first size of the log probabilities',
+  });
+  const lengths = c.require(ofSteps, isWithin(ofSteps, c.size(targets, 1)), {
+    what: 'a target length is negative, or greater than the row of its target',
+    remedy: 'give lengths up to the last size of the targets',
+  });
+  const isOwn = c.op('lt', c.iota(c.size(targets, 1)), c.unsqueeze(lengths, 1));
+  return { ...alignment, lengths, targets: c.where(isOwn, targets, blank) };
 }
 
 /** Classes with a blank before, between and after: [samples, 2 length + 1]. */
@@ -73,22 +90,17 @@ function shifted(c: Composer, values: ValueRef, count: number): ValueRef {
   );
 }
 
-/** The logarithm of a sum of exponentials, also of none that is possible. */
+/** The logarithm of a sum of exponentials. Where none of the terms is possible, it is not, and no gradient flows there. */
 function logSum(c: Composer, terms: readonly ValueRef[]): ValueRef {
-  const largest = c.fold('maximum', terms);
-  const zero = c.full(float(0), [], c.dtype(largest));
-  const pivot = c.where(c.op('eq', largest, impossible), zero, largest);
-  return c.op(
+  const largest = c.detach(c.fold('maximum', terms));
+  const isNone = c.op('eq', largest, impossible);
+  const pivot = c.where(isNone, c.full(float(0), [], c.dtype(largest)), largest);
+  const total = c.fold(
     'add',
-    c.op(
-      'log',
-      c.fold(
-        'add',
-        terms.map((term) => c.op('exp', c.op('sub', term, pivot))),
-      ),
-    ),
-    pivot,
+    terms.map((term) => c.op('exp', c.op('sub', term, pivot))),
   );
+  const some = c.where(isNone, c.full(float(1), [], c.dtype(total)), total);
+  return c.where(isNone, largest, c.op('add', c.op('log', some), pivot));
 }
 
 /** The forward variables after each sample's last step: [samples, 2 length + 1]. */
@@ -174,7 +186,12 @@ const padTargets: Performance<ValueRef | undefined> = (c, a, performer) => {
   const [steps, lengths] = [a.tensor('inputLengths'), a.tensor('targetLengths')];
   if (c.rank(logs) !== 3 || c.rank(targets) !== 1 || c.sizes.isZero(c.count(lengths))) return undefined;
   const wide = c.flatten(c.cast(lengths, 'i64'));
-  const [largest = 0] = performer.numbers([c.reduce('amax', wide)], 'ctcLoss with targets one behind the other');
+  const [largest = 0, whole = 0] = performer.numbers(
+    [c.reduce('amax', wide), c.reduce('sum', wide)],
+    'ctcLoss with targets one behind the other',
+  );
+  if (whole !== c.sizes.toNumber(c.count(targets)))
+    throw argumentValue('ctcLoss', 'target lengths do not add up to the targets', 'give the length of each target');
   const samples = c.count(lengths);
   const rows = (): ValueRef => {
     if (largest < 1 || c.sizes.isZero(c.count(targets))) return c.full(0, [samples, int(0)], 'i64');

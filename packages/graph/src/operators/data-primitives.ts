@@ -21,6 +21,7 @@ import {
   zero,
 } from '../shape.ts';
 import type { Shape } from '../shape.ts';
+import { emptySlices, slicesAreEmpty } from './empty-slices.ts';
 
 const inputMeta = (context: InferContext, a: ArgumentReader): Meta => context.metaOf(a.tensor('input'));
 
@@ -173,6 +174,7 @@ const gather = primitive(
     doc: 'out[i][j] = input[index[i][j]][j], for dim 0.',
     torch: [],
     forms: [],
+    checks: true,
   },
   {
     levels: ['primitive'],
@@ -192,7 +194,11 @@ const gather = primitive(
 
 const indexSelect = primitive(
   'indexSelect',
-  { signature: 'input: tensor, dim: int, index: tensor', doc: 'The slices along dim that a vector of indices names.' },
+  {
+    signature: 'input: tensor, dim: int, index: tensor',
+    doc: 'The slices along dim that a vector of indices names.',
+    checks: true,
+  },
   {
     canonical: (builder, a) => {
       const [input, index] = [a.tensor('input'), a.tensor('index')];
@@ -200,7 +206,10 @@ const indexSelect = primitive(
       const dim = normalizeDim(a.int('dim'), rank);
       if (rank === 0) return { target: 'indexSelectScalar', args: a.args, attrs: {} };
       const vector = builder.meta(index).shape.length === 0 ? builder.call('reshape', [index], { shape: [1] }) : index;
-      return { args: [input, indexValue(builder, 'indexSelect', vector)], attrs: { dim } };
+      const places = indexValue(builder, 'indexSelect', vector);
+      return slicesAreEmpty(builder, input, dim)
+        ? emptySlices(builder, input, { places, dim })
+        : { args: [input, places], attrs: { dim } };
     },
     infer: (context, a) => {
       const { shape, dtype } = inputMeta(context, a);
@@ -232,6 +241,7 @@ const index = primitive(
     doc: 'The elements that i64 tensors, broadcast together, name along the leading dims; from the end, where negative ones wrap.',
     torch: [],
     forms: [],
+    checks: true,
   },
   {
     levels: ['primitive'],
@@ -246,6 +256,7 @@ const indexPut = primitive(
     doc: 'The input with `values` written (or added) where `index` reads.',
     torch: [],
     forms: [],
+    checks: true,
   },
   {
     levels: ['primitive'],
@@ -267,6 +278,7 @@ const scatter = primitive(
     doc: 'The input with src[i][j] put at [index[i][j]][j], for dim 0.',
     torch: [],
     forms: [],
+    checks: true,
   },
   {
     levels: ['primitive'],
@@ -358,6 +370,7 @@ const require = primitive(
     doc: 'The input; where `holds`, which broadcasts to it, is false, an error of `by` that says `what` is wrong and its `remedy`.',
     torch: [],
     forms: [],
+    checks: true,
   },
   {
     infer: (context, a) => {

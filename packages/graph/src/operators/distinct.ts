@@ -1,6 +1,6 @@
-// Runs of equal elements of a vector, in sorted order or as they stand: what `unique` and `uniqueConsecutive` compute before they read
-// how many there are. In a size that is known: results are as long as the vector (counts too), and hold something only in the
-// first places. NaN equals nothing.
+// Distinct elements of a vector, as `unique` and `uniqueConsecutive` compute them before they read how many there are: runs of equal
+// ones, in sorted order or as they stand, or numbers that are counted. In a size that is known: results are as long as the vector or
+// the table that is counted in (counts too), and hold something only in the first places. NaN equals nothing.
 import { add, int, subtract } from '@tsinductor/ir';
 import type { ArgumentReader } from '../argument-reader.ts';
 import type { Composer } from '../composer.ts';
@@ -44,7 +44,37 @@ function distinctRuns(c: Composer, a: ArgumentReader): readonly ValueRef[] {
   return results;
 }
 
+/** Whole numbers from 0, counted in a table that has a slot for each of them, and one more. */
+function distinctCounts(c: Composer, a: ArgumentReader): readonly ValueRef[] {
+  const slots = a.tensor('slots');
+  const size = c.size(a.tensor('table'), 0);
+  const ones = c.full(1, c.shape(slots), 'i64');
+  const found = c.scatter(c.full(0, [size], 'i64'), 0, { index: slots, source: ones, mode: 'add' });
+  const occurs = c.op('ne', found, 0);
+  const rank = c.op('sub', c.call('cumsum', [c.cast(occurs, 'i64')], { dim: 0 }), 1);
+  const last = subtract(size, int(1));
+  // What does not occur goes where no number is.
+  const places = c.where(occurs, rank, c.sizeValue(last, 'i64'));
+  const put = (source: ValueRef): ValueRef =>
+    c.scatter(c.full(0, [size], 'i64'), 0, { index: places, source, mode: 'set' });
+  const results = [put(c.iota(size)), c.op('add', c.slice(rank, 0, { start: last }), 1)];
+  if (a.bool('inverse')) results.push(c.rows(rank, slots));
+  if (a.bool('counts')) results.push(put(found));
+  return results;
+}
+
 export const distinctEntries: readonly Entry[] = [
+  composite(
+    'distinctCounts',
+    {
+      signature: 'slots: tensor, table: tensor, inverse: bool, counts: bool',
+      doc: 'Which numbers occur, and how many they are; which of them each is, and how often they occur, if asked for.',
+      torch: [],
+      forms: [],
+      results: 'list',
+    },
+    distinctCounts,
+  ),
   composite(
     'distinctRuns',
     {

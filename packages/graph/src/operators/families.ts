@@ -11,6 +11,7 @@ import { dataPrimitives } from './data-primitives.ts';
 import { distinctEntries } from './distinct.ts';
 import { dropoutEntries } from './dropout.ts';
 import { gradientEntries } from './gradient.ts';
+import { gradientMarkEntries } from './gradient-marks.ts';
 import { gridSampleEntries } from './grid-sample.ts';
 import { indexingEntries } from './indexing.ts';
 import { interpolationEntries } from './interpolation.ts';
@@ -65,6 +66,7 @@ export const families: readonly (readonly Entry[])[] = [
   interpolationEntries,
   gridSampleEntries,
   gradientEntries,
+  gradientMarkEntries,
   statisticsEntries,
   bagEntries,
   linearAlgebraEntries,

@@ -179,6 +179,10 @@ function oneHot(c: Composer, a: ArgumentReader): ValueRef {
   return c.scatter(blank, c.rank(x), { index, source: c.full(1, c.shape(index), 'i64'), mode: 'set' });
 }
 
+/** A 0-d tensor has one coordinate, as if it were a vector. */
+const placesOf: Performance<readonly ValueRef[]> = (c, a, performer) =>
+  performer.places(atLeastVector(c, a.tensor('condition')), 'where');
+
 export const indexingEntries: readonly Entry[] = [
   composite(
     'getItem',
@@ -252,5 +256,19 @@ export const indexingEntries: readonly Entry[] = [
       reads: countClasses,
     },
     oneHot,
+  ),
+  composite(
+    'wherePlaces',
+    {
+      signature: 'condition: tensor',
+      doc: 'Where the condition is not zero: a vector of coordinates for each dim.',
+      torch: [],
+      forms: [],
+      results: 'list',
+      reads: placesOf,
+    },
+    () => {
+      throw dataDependent('where', 'how many places there are', 'give it what to choose, too');
+    },
   ),
 ];

@@ -154,7 +154,7 @@ const indefinite = {
 
 /** Lower triangular factors of symmetric positive definite matrices. */
 function cholesky(c: Composer, a: ArgumentReader, name: string): ValueRef {
-  const given = a.tensor(name);
+  const given = c.call('symmetricMatrix', [a.tensor(name)]);
   const n = sideOf(c, 'cholesky', given);
   // Only one triangle is read.
   const x = a.bool('upper') ? c.transpose(given, -2, -1) : given;

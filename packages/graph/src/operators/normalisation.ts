@@ -15,7 +15,7 @@ import { requested, requireFloat, wideMean, wideVariance } from './reductions.ts
 /** exp(x - max) and its logarithm's parts, along one axis of a wide tensor. */
 function shifted(c: Composer, x: ValueRef, dim: number): ValueRef {
   const isEmpty = c.rank(x) > 0 && c.sizes.isZero(c.size(x, dim));
-  return isEmpty ? x : c.op('sub', x, c.reduce('amax', x, { dims: [dim], keepdim: true }));
+  return isEmpty ? x : c.op('sub', x, c.detach(c.reduce('amax', x, { dims: [dim], keepdim: true })));
 }
 
 /** Softmax of a wide tensor: by the reciprocal of the sum, one rounding more than a quotient and a tenth less time. */

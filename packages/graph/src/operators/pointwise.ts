@@ -91,11 +91,17 @@ function operandOf(op: PointwiseOp, context: InferContext, arg: Arg): Parameters
 }
 
 /** How users call it, if they do: by the names that the entry gives, or its own. */
-function publicName({ torch, internal, rule }: PointwiseOp): Pick<Description, 'torch' | 'forms' | 'inPlace'> {
+function publicName({
+  torch,
+  internal,
+  rule,
+}: PointwiseOp): Pick<Description, 'torch' | 'forms' | 'inPlace' | 'overloads'> {
   if (internal === true) return { torch: [], forms: [] };
   const named = torch === undefined ? {} : { torch };
   // A condition is no tensor to write the result into, and the method of its name is of what it chooses.
-  return rule === 'select' ? { forms: ['function'], ...named } : { inPlace: true, ...named };
+  return rule === 'select'
+    ? { forms: ['function'], overloads: ['wherePlaces'], ...named }
+    : { inPlace: true, ...named };
 }
 
 function operator(op: PointwiseOp): Entry {

@@ -1,13 +1,15 @@
 // Pools: reductions of windows. Averages divide by how many elements of the input (or of its padding) a window covers.
-import { at, isFloat } from '@tsinductor/base';
+import { at, dtypeInfo, isFloat } from '@tsinductor/base';
+import type { DType } from '@tsinductor/base';
 import { int, product } from '@tsinductor/ir';
+import { scalar } from '../argument-reader.ts';
 import type { ArgumentReader } from '../argument-reader.ts';
 import type { Composer } from '../composer.ts';
 import { float, size } from '../composer.ts';
 import { composite } from '../define.ts';
 import type { Entry } from '../define.ts';
 import { argumentValue, dtypeMismatch, printShape, shapeMismatch } from '../errors.ts';
-import type { ValueRef } from '../graph.ts';
+import type { ScalarRef, ValueRef } from '../graph.ts';
 import { one, range, sameShape } from '../shape.ts';
 import { batched, perAxis, reach, requirePositive, windows } from './windows.ts';
 import type { Window } from './windows.ts';
@@ -101,11 +103,31 @@ function flatPositions(c: Composer, position: ValueRef, axes: readonly Place[]):
       lead + i,
       c.rank(position),
     );
-    parts.push(c.op('mul', c.op('add', start, c.op('mul', within, axis.dilation)), stride));
+    const place = c.op('add', start, c.op('mul', within, axis.dilation));
+    // Where nothing in a window is above its padding, the padding comes first: the first element that is none stands for it.
+    const inside = axis.padding === 0 ? place : c.op('maximum', place, c.op('remainder', start, axis.dilation));
+    parts.push(c.op('mul', inside, stride));
     rest = c.op('divFloor', rest, axis.kernel);
     stride *= axis.extent;
   }
   return c.fold('add', parts);
+}
+
+/** The least value of a dtype, which is no maximum beside another one. */
+function lowest(dtype: DType): ScalarRef {
+  if (isFloat(dtype)) return float(-Infinity);
+  const { bytes, signed } = dtypeInfo[dtype];
+  return scalar(signed ? -(2 ** (8 * bytes - 1)) : 0);
+}
+
+/** Where along some axes, flat, the maxima are: the first of equal ones, but the last NaN, as pools of PyTorch have it. */
+function maximumAt(c: Composer, x: ValueRef, dims: readonly number[]): ValueRef {
+  const first = c.reduce('argmax', x, dims);
+  if (!isFloat(c.dtype(x))) return first;
+  const shape = c.shape(x).map((extent, axis) => (dims.includes(axis) ? extent : one));
+  const places = c.reshape(c.iota(product(shape)), shape);
+  const lastNan = c.reduce('amax', c.where(c.op('isnan', x), places, -1), dims);
+  return c.where(c.op('ge', lastNan, 0), lastNan, first);
 }
 
 /** The maxima of windows, and where they are. */
@@ -113,9 +135,9 @@ function maxPool(c: Composer, a: ArgumentReader, n: number): readonly ValueRef[]
   const body = (x: ValueRef): readonly ValueRef[] => {
     requireSpatial(c, a, x);
     const axes = places(c, a, { x, n });
-    const open = windows(c, x, { axes, value: isFloat(c.dtype(x)) ? float(-Infinity) : 0 });
+    const open = windows(c, x, { axes, value: lowest(c.dtype(x)) });
     const dims = lastAxes(c, open, n);
-    return [c.reduce('amax', open, dims), flatPositions(c, c.reduce('argmax', open, dims), axes)];
+    return [c.reduce('amax', open, dims), flatPositions(c, maximumAt(c, open, dims), axes)];
   };
   return batched(c, a.tensor('input'), { rank: n + 2, body });
 }
@@ -224,8 +246,12 @@ function adaptiveMax(c: Composer, a: ArgumentReader, n: number): readonly ValueR
       const held =
         groups.counts === undefined
           ? groups.value
-          : c.where(spread(c, groups.counts, { dim, rank: c.rank(groups.value) }), groups.value, float(-Infinity));
-      const best = c.reduce('argmax', held, { dims: [dim + 1], keepdim: true });
+          : c.where(
+              spread(c, groups.counts, { dim, rank: c.rank(groups.value) }),
+              groups.value,
+              lowest(c.dtype(groups.value)),
+            );
+      const best = c.unsqueeze(maximumAt(c, held, [dim + 1]), dim + 1);
       [value, index] = [c.reduce('amax', held, [dim + 1]), c.squeeze(c.gather(indices, dim + 1, best), dim + 1)];
     }
     return [value, index];

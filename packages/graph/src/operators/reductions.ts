@@ -199,7 +199,7 @@ function logsumexp(c: Composer, a: ArgumentReader): ValueRef {
   const x = c.widen(input);
   const isEmpty = dims.some((dim) => c.sizes.isZero(c.size(x, dim)));
   if (isEmpty) return c.cast(c.op('log', c.reduce('sum', c.op('exp', x), { dims, keepdim })), c.dtype(input));
-  const peak = c.reduce('amax', x, { dims, keepdim: true });
+  const peak = c.detach(c.reduce('amax', x, { dims, keepdim: true }));
   const shift = c.where(c.op('eq', c.op('abs', peak), float(Infinity)), float(0), peak);
   const total = c.reduce('sum', c.op('exp', c.op('sub', x, shift)), { dims, keepdim: true });
   const result = c.op('add', c.op('log', total), shift);

@@ -18,29 +18,37 @@ interface Search {
   readonly right: boolean;
 }
 
+type Operand = ReturnType<Composer['sizeOperand']>;
+
 /** Addresses of a process have 47 bits: no sequence has more elements than that. */
 const mostSteps = 47;
 
+/** Positions in short sequences are computed in 32 bits, of which a vector has twice as many lanes. */
+const mostOf32Bits = 2 ** 31 - 2;
+
 /**
- * Where each value belongs, in i64. As in PyTorch a value goes right of what is not greater (or equal), so NaN goes behind all,
+ * Where each value belongs, in i32 or i64. As in PyTorch a value goes right of what is not greater (or equal), so NaN goes behind all,
  * and the middles are its own: sequences that do not ascend give what they give there.
+ *
+ * A search that is over stays where it is, as the element at its place is one that it has stopped at before. Only behind the last
+ * element there is none: it is compared with that one again, goes one too far, stays there, and is brought back in the end.
  */
 function positions(c: Composer, { sorted, values, right }: Search): ValueRef {
   const [shape, length] = [c.shape(values), c.size(sorted, -1)];
   const steps = length.kind === 'int' ? Math.ceil(Math.log2(length.value + 1)) : mostSteps;
-  const last = c.sizeOperand(subtract(length, one));
-  let start = c.full(0, shape, 'i64');
-  let end = c.op('add', start, c.sizeOperand(length));
+  const dtype = length.kind === 'int' && length.value <= mostOf32Bits ? 'i32' : 'i64';
+  const [all, last] = [length, subtract(length, one)].map((size) => c.sizeOperand(size, dtype)) as [Operand, Operand];
+  let start = c.full(0, shape, dtype);
+  let end = c.op('add', start, all);
   for (let step = 0; step < steps; step += 1) {
     const middle = c.op('add', start, c.op('bitwiseRightShift', c.op('sub', end, start), 1));
-    const place = c.op('minimum', middle, last);
+    const place = c.cast(c.op('minimum', middle, last), 'i64');
     const element = c.rank(sorted) === 1 ? c.rows(sorted, place) : c.gather(sorted, -1, place);
     const stays = c.op(right ? 'gt' : 'ge', element, values);
-    const goesRight = c.op('logicalAnd', c.op('lt', start, end), c.op('logicalNot', stays));
-    end = c.where(goesRight, end, middle);
-    start = c.where(goesRight, c.op('add', middle, 1), start);
+    end = c.where(stays, middle, end);
+    start = c.where(stays, start, c.op('add', middle, 1));
   }
-  return start;
+  return c.op('minimum', start, all);
 }
 
 const indexDType = (a: ArgumentReader): 'i32' | 'i64' => (a.bool('outInt32') ? 'i32' : 'i64');
@@ -100,7 +108,7 @@ function isAmong(c: Composer, elements: ValueRef, among: ValueRef): ValueRef {
   }
   const sorted = sortAxis(c, among, { dim: 0, descending: false }).values;
   const place = positions(c, { sorted, values: elements, right: false });
-  const last = c.op('minimum', place, c.sizeOperand(subtract(count, one)));
+  const last = c.op('minimum', c.cast(place, 'i64'), c.sizeOperand(subtract(count, one)));
   return c.op('eq', c.rows(sorted, last), elements);
 }
 

@@ -11,6 +11,7 @@ import type { ViewLayout } from '../graph.ts';
 import type { Builder } from '../operator.ts';
 import {
   contiguousStrides,
+  counted,
   expandedShape,
   normalizeDim,
   normalizeDims,
@@ -236,7 +237,7 @@ const asStrided = view(
       };
     },
     layout: (base, a) => ({
-      shape: a.sizes('size'),
+      shape: counted(a.sizes('size')),
       strides: a.sizes('stride'),
       offset: a.attr('storageOffset') === null ? base.offset : a.size('storageOffset'),
     }),

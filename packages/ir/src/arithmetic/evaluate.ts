@@ -69,23 +69,32 @@ type CompiledIndex = (axes: ArrayLike<number>, indirect: ArrayLike<number>) => n
 interface CompileOptions {
   /** The slot of an axis in the array of axes. */
   readonly axis: (name: string) => number;
-  readonly sizes: ReadonlyMap<string, number>;
+  /** The values of sizes; or their slots, in the same array. */
+  readonly sizes: ReadonlyMap<string, number> | ((name: string) => number);
   /** The slot of a loaded index in the array of indirects. */
   readonly indirect?: (value: ScalarId) => number;
 }
 
-/** `index` as nested closures over the values of its axes and loaded indices; sizes are fixed. */
+const constant =
+  (value: number): CompiledIndex =>
+  () =>
+    value;
+const slotted =
+  (slot: number): CompiledIndex =>
+  (axes) =>
+    Number(axes[slot]);
+
+/** `index` as nested closures over the values of its axes and loaded indices. */
 export function compileIndex(index: Index, options: CompileOptions): CompiledIndex {
   switch (index.kind) {
     case 'int':
+      return constant(index.value);
     case 'size': {
-      const value = index.kind === 'int' ? index.value : named(index.name, options.sizes);
-      return () => value;
+      const { sizes } = options;
+      return typeof sizes === 'function' ? slotted(sizes(index.name)) : constant(named(index.name, sizes));
     }
-    case 'axis': {
-      const slot = options.axis(index.axis.name);
-      return (axes) => Number(axes[slot]);
-    }
+    case 'axis':
+      return slotted(options.axis(index.axis.name));
     case 'indirect': {
       const slot = options.indirect?.(index.value) ?? -1;
       if (slot < 0) throw badIndex(`%${String(index.value)} has no slot`);
@@ -118,3 +127,24 @@ const combiners: Readonly<Record<Combined, (a: number, b: number) => number>> = 
   floorDiv: (a, b) => Math.floor(a / b),
   mod: remainder,
 };
+
+/** The value of an index of sizes alone, which are given by their positions in `names`. What it gives throws as `evaluateIndex` does. */
+export function compileSize(index: Index, names: readonly string[]): (sizes: ArrayLike<number>) => number {
+  if (index.kind === 'int') return constant(index.value) as (sizes: ArrayLike<number>) => number;
+  const slotOf = (name: string): number => {
+    const slot = names.indexOf(name);
+    if (slot < 0) throw badIndex(`${name} has no value`);
+    return slot;
+  };
+  const noAxis = (name: string): never => {
+    throw badIndex(`${name} has no value`);
+  };
+  const compiled = compileIndex(index, { axis: noAxis, sizes: slotOf });
+  return (sizes) => {
+    const value = compiled(sizes, noIndirect);
+    if (!Number.isSafeInteger(value)) throw sizeOverflow(`${printIndex(index)} = ${String(value)}`);
+    return value + 0;
+  };
+}
+
+const noIndirect: ArrayLike<number> = [];

@@ -84,6 +84,9 @@ export function liveNodes(body: Body, roots?: readonly ScalarId[]): readonly boo
   return live;
 }
 
+/** Whether it may find an index out of range, or a condition that does not hold. */
+export const hasChecks = ({ nodes }: Body): boolean => nodes.some(({ kind }) => kind === 'check');
+
 /** The loads of live nodes, in the order of their ids. */
 export function loadsOf(body: Body): readonly Load[] {
   const live = liveNodes(body);

@@ -2,7 +2,7 @@
 // stay in the cache.
 //
 // Floats are accumulated in double precision and rounded once to the out's dtype: closer to the exact sum than any order
-// of f32 additions. Integers wrap as their accumulator does: 32-bit arithmetic gives the low bits of every narrower one;
+// of f32 additions, and at f64 as close as the sum of a few numbers is. Integers wrap as their accumulator does: 32-bit arithmetic gives the low bits of every narrower one;
 // i64 is computed in doubles where no sum can reach 2^53, else in 64-bit integers.
 import { at, isFloat } from '@tsinductor/base';
 import type { DType } from '@tsinductor/base';
@@ -183,21 +183,49 @@ function multiply(a: Source, b: Source, { extents, accumulate }: { extents: Exte
 const columnsPerBlock = 512;
 const rowsPerBlock = 128;
 
-/** Four rows of b at a time, for the columns and rows of a block. */
+/**
+ * Four rows of b at a time, for the columns and rows of a block. What a block comes to is added with what rounding loses of it, so that
+ * the error of a sum is that of one block, however many there are.
+ */
 function multiplyNumbers(a: Float64Array, b: Float64Array, { m, n, k }: Extents): Float64Array {
   const c = new Float64Array(m * n);
+  const lost = new Float64Array(k > rowsPerBlock ? m * n : 0);
+  const sums = new Float64Array(Math.min(n, columnsPerBlock));
   for (let j0 = 0; j0 < n; j0 += columnsPerBlock) {
     const j1 = Math.min(n, j0 + columnsPerBlock);
     for (let p0 = 0; p0 < k; p0 += rowsPerBlock) {
       const block = { n, k, j0, j1, p0, p1: Math.min(k, p0 + rowsPerBlock) };
-      for (let i = 0; i < m; i += 1) multiplyBlock(a, b, { c, i, ...block });
+      for (let i = 0; i < m; i += 1) {
+        multiplyBlock(a, b, { sums, i, ...block });
+        addBlock(c, sums, { lost, from: i * n + j0, count: j1 - j0 });
+      }
     }
   }
+  // What was lost beside an infinity is no number.
+  lost.forEach((rest, place) => {
+    if (Number.isFinite(rest)) c[place] = (c[place] ?? 0) + rest;
+  });
   return c;
 }
 
+/** Adds the sums of a block, and clears them. */
+function addBlock(
+  c: Float64Array,
+  sums: Float64Array,
+  { lost, from, count }: { readonly lost: Float64Array; readonly from: number; readonly count: number },
+): void {
+  for (let j = 0; j < count; j += 1) {
+    const [sum, more] = [c[from + j] ?? 0, sums[j] ?? 0];
+    const next = sum + more;
+    const added = next - sum;
+    if (lost.length > 0) lost[from + j] = (lost[from + j] ?? 0) + (sum - (next - added) + (more - added));
+    c[from + j] = next;
+    sums[j] = 0;
+  }
+}
+
 interface Block {
-  readonly c: Float64Array;
+  readonly sums: Float64Array;
   readonly i: number;
   readonly n: number;
   readonly k: number;
@@ -207,11 +235,10 @@ interface Block {
   readonly p1: number;
 }
 
-/** Adds the products of a chunk of row i of `a` with a block of `b`. Reads are in bounds by construction. */
+/** Adds the products of a chunk of row i of `a` with a block of `b` to the sums of its columns. Reads are in bounds by construction. */
 /* eslint-disable @typescript-eslint/non-nullable-type-assertion-style -- a default for each read would cost time here */
-function multiplyBlock(a: Float64Array, b: Float64Array, { c, i, n, k, j0, j1, p0, p1 }: Block): void {
+function multiplyBlock(a: Float64Array, b: Float64Array, { sums, i, n, k, j0, j1, p0, p1 }: Block): void {
   const row = i * k;
-  const out = i * n;
   let p = p0;
   for (; p + 4 <= p1; p += 4) {
     const [x0, x1] = [a[row + p] as number, a[row + p + 1] as number];
@@ -220,12 +247,12 @@ function multiplyBlock(a: Float64Array, b: Float64Array, { c, i, n, k, j0, j1, p
     for (let j = j0; j < j1; j += 1) {
       const low = x0 * (b[r0 + j] as number) + x1 * (b[r1 + j] as number);
       const high = x2 * (b[r2 + j] as number) + x3 * (b[r3 + j] as number);
-      c[out + j] = (c[out + j] as number) + (low + high);
+      sums[j - j0] = (sums[j - j0] as number) + (low + high);
     }
   }
   for (; p < p1; p += 1) {
     const x = a[row + p] as number;
-    for (let j = j0; j < j1; j += 1) c[out + j] = (c[out + j] as number) + x * (b[p * n + j] as number);
+    for (let j = j0; j < j1; j += 1) sums[j - j0] = (sums[j - j0] as number) + x * (b[p * n + j] as number);
   }
 }
 /* eslint-enable @typescript-eslint/non-nullable-type-assertion-style */

@@ -35,15 +35,16 @@ export function compileSort(node: SortNode, { frame, dtypeOf }: Execution): RunN
   if (length === 0) return () => undefined;
   return () => {
     const source = frame.buffer(keys.buffer);
-    for (let row = 0; row < rows.total; row += 1) {
-      const start = from.start(row);
-      const order = sortedPositions(source, { dtype, start, step: from.step, length, descending });
+    for (let number = 0; number < rows.total; number += 1) {
+      const start = from.start(number);
+      const row = { dtype, start, step: from.step, length, descending };
+      const order = sortedPositions(source, row, wanted === undefined ? count : length);
       const chosen =
-        wanted === undefined ? order : placed(order, frame.buffer(wanted.buffer), { ...wanted, row, count });
+        wanted === undefined ? order : placed(order, frame.buffer(wanted.buffer), { ...wanted, row: number, count });
       node.outs.forEach((out, position) => {
         const result = {
           array: frame.buffer(out),
-          place: at(outs, position).start(row),
+          place: at(outs, position).start(number),
           step: at(outs, position).step,
         };
         if (at(node.results, position) === 'indices') writeIndices(result, chosen, count);

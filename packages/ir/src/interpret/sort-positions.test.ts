@@ -37,9 +37,10 @@ test.each(allDTypes)('%s', (dtype) => {
     descending: fc.boolean(),
     step: fc.integer({ min: 1, max: 3 }),
     start: fc.nat(2),
+    first: fc.nat(60),
   });
   fc.assert(
-    fc.property(row, ({ picks, descending, step, start }) => {
+    fc.property(row, ({ picks, descending, step, start, first }) => {
       const array = elementsOf(dtype, picks);
       const length = Math.max(0, Math.ceil((picks.length - start) / step));
       const order = [...sortedPositions(array, { dtype, start, step, length, descending })];
@@ -51,6 +52,8 @@ test.each(allDTypes)('%s', (dtype) => {
         const isTied = !isAhead(element(before), element(position), descending);
         if (isTied) expect(before).toBeLessThan(position);
       }
+      const some = sortedPositions(array, { dtype, start, step, length, descending }, Math.min(first, length));
+      expect([...some.subarray(0, first)]).toEqual(order.slice(0, first));
     }),
     { numRuns: 60 },
   );

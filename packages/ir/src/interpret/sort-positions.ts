@@ -25,10 +25,40 @@ const short = 24;
 /** From this length on, digits of 11 bits pay for the counting of them. */
 const long = 4096;
 
-/** The positions of the row's elements, in their order. */
-export function sortedPositions(array: ElementArray, row: RowOrder): Uint32Array {
+/** The positions of the row's elements, in their order: of all, or at least of the first so many. */
+export function sortedPositions(array: ElementArray, row: RowOrder, first: number = row.length): Uint32Array {
   const words = wordsOf(array, row);
-  return row.length <= short ? insertionSorted(words, row.length) : radixSorted(words, row.length);
+  if (row.length <= short) return insertionSorted(words, row.length);
+  if (first * leastSkipped > row.length) return radixSorted(words, row.length);
+  const candidates = candidatesOf(words, row.length, first);
+  const among = words.map((word) => Uint32Array.from(candidates, (position) => at(word, position)));
+  return radixSorted(among, candidates.length).map((place) => at(candidates, place));
+}
+
+/** Where fewer elements than one in so many are wanted, the others are not sorted. */
+const leastSkipped = 4;
+
+/** The bits of a digit by which the first elements are told from the others. */
+const leadingBits = 11;
+
+/** Positions, ascending, of the elements whose leading digit is at most that of the last one that is wanted. */
+function candidatesOf(words: Words, length: number, first: number): Uint32Array {
+  const leading = words[words.length - 1] as Uint32Array;
+  const shift = 32 - leadingBits;
+  const counts = new Uint32Array(1 << leadingBits);
+  for (let k = 0; k < length; k += 1) {
+    const digit = at(leading, k) >>> shift;
+    counts[digit] = at(counts, digit) + 1;
+  }
+  let [last, count] = [0, at(counts, 0)];
+  while (count < first) count += at(counts, (last += 1));
+  const positions = new Uint32Array(count);
+  for (let k = 0, place = 0; place < count; k += 1) {
+    if (at(leading, k) >>> shift > last) continue;
+    positions[place] = k;
+    place += 1;
+  }
+  return positions;
 }
 
 function wordsOf(array: ElementArray, { dtype, start, step, length, descending }: RowOrder): Words {

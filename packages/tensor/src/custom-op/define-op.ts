@@ -2,6 +2,7 @@
 // Out: a function. Names are kept in the process's state, so that two ops with one name are found when the second one
 // is defined, and not by a graph that means the other one.
 import { operators, parseOpSchema, primitives } from '@tsinductor/graph';
+import { isTracking, requiresGrad } from '../autograd/record.ts';
 import { bindCall, splitOptions } from '../bound-call.ts';
 import type { BoundCall } from '../bound-call.ts';
 import { describe } from '../errors.ts';
@@ -11,6 +12,7 @@ import type { Tensor } from '../tensor.ts';
 import { assembleResult, customOpCode, hostCall, runEager, runLowering } from './custom-op.ts';
 import type { AnyOpDefinition, CustomOpCode } from './custom-op.ts';
 import { badDefinition, badOpName, disposedOp, opNameTaken } from './op-errors.ts';
+import { withOpGradient } from './op-gradient.ts';
 import type { OpArguments, OpCall, OpOutputs, OpResult } from './op-signature.ts';
 import type { MetaTensor, Size } from './size.ts';
 
@@ -107,7 +109,9 @@ function makeOp<Schema extends string>(
 function callOp(code: CustomOpCode, given: readonly unknown[]): unknown {
   const { positional, named } = splitOptions(given);
   const call = bindCall(code.operator, positional, named);
-  return assembleResult(code, call, newResults(code, call));
+  const run = (): readonly Tensor[] => newResults(code, call);
+  const isTracked = isTracking() && call.tensors.some(requiresGrad);
+  return assembleResult(code, call, isTracked ? withOpGradient(code, call, run) : run());
 }
 
 function newResults(code: CustomOpCode, call: BoundCall): readonly Tensor[] {

@@ -8,10 +8,8 @@ import { at } from '@tsinductor/base';
 import { decompose, SizeEnvironment } from '@tsinductor/graph';
 import type { Graph, Meta, ViewLayout } from '@tsinductor/graph';
 import { int } from '@tsinductor/ir';
-import type { CompileNode } from '@tsinductor/ir';
-import { LoopCompiler } from '@tsinductor/codegen-js';
-import type { Generated } from '@tsinductor/codegen-js';
 import { LRUCache } from 'lru-cache';
+import type { CallGradient } from '../autograd/call-gradient.ts';
 import { expandCall, findAliases, mayAlias } from '../alias.ts';
 import type { BoundCall } from '../bound-call.ts';
 import { deviceOf, openDevice } from '../device.ts';
@@ -21,6 +19,7 @@ import { placedTensor, placeOf } from '../tensor.ts';
 import type { Tensor } from '../tensor.ts';
 import { transferred } from '../transfer.ts';
 import { GraphProgram } from './graph-program.ts';
+import { LoopTier } from './loop-tier.ts';
 
 /** How one result comes about. */
 type PlannedResult =
@@ -43,9 +42,6 @@ interface Program {
 /** What plans may keep in memory, in elements: about a hundred megabytes at worst. */
 const defaultWeight = 4_000_000;
 
-/** Generated functions that are kept. */
-const mostFunctions = 2000;
-
 interface EagerOptions {
   readonly maximumWeight?: number;
   /** Loops run as generated JavaScript, unless they are to be interpreted: the definition that tests compare with. */
@@ -54,25 +50,44 @@ interface EagerOptions {
 
 export class EagerExecutor {
   readonly #plans: LRUCache<string, Plan>;
-  readonly #compileNode: CompileNode | undefined;
+  /** How loops run; undefined where they are interpreted. */
+  readonly loops: LoopTier | undefined;
+  readonly #gradients = new LRUCache<string, CallGradient>({ max: 1000 });
 
   constructor(options: EagerOptions = {}) {
     const maxSize = options.maximumWeight ?? defaultWeight;
     this.#plans = new LRUCache({ maxSize, sizeCalculation: ({ program }) => Math.min(program?.weight ?? 64, maxSize) });
     if (options.loops === 'interpreted') return;
-    const functions = new LRUCache<string, Generated>({ max: mostFunctions });
-    this.#compileNode = new LoopCompiler(functions).compile;
+    this.loops = new LoopTier();
   }
 
   run(call: BoundCall): readonly Tensor[] {
-    const key = keyOf(call);
+    const key = callKey(call);
     let plan = this.#plans.get(key);
     if (plan === undefined) {
-      plan = makePlan(call, this.#compileNode);
+      plan = makePlan(call, this.loops);
       this.#plans.set(key, plan);
     }
     const results = execute(plan, call.tensors);
     return results.map((result) => (result.device === call.device ? result : moved(result, call.device)));
+  }
+
+  /** The gradient of a call that was differentiated before, by a key of the call, or as it is made now. */
+  gradientOf(key: string, make: () => CallGradient): CallGradient {
+    const known = this.#gradients.get(key) ?? make();
+    this.#gradients.set(key, known);
+    return known;
+  }
+
+  /** Runs a graph of primitives that has a key: what it takes to run is kept. */
+  runKept(key: string, graph: Graph, inputs: readonly Tensor[]): readonly Tensor[] {
+    let plan = this.#plans.get(key);
+    if (plan === undefined) {
+      const results = graph.outputs.map((_, output): PlannedResult => ({ kind: 'computed', output }));
+      plan = { results, program: new GraphProgram(graph, this.loops) };
+      this.#plans.set(key, plan);
+    }
+    return execute(plan, inputs);
   }
 
   /**
@@ -80,7 +95,11 @@ export class EagerExecutor {
    * Writes to inputs are left to the caller, as its `mutations` say.
    */
   runGraph(graph: Graph, inputs: readonly Tensor[], sizes?: SizeEnvironment): readonly Tensor[] {
-    return new GraphProgram(decompose(graph, sizes), this.#compileNode).run(inputs);
+    const results = new GraphProgram(decompose(graph, sizes), this.loops).run(inputs);
+    const { length } = graph.outputs;
+    // Behind the outputs stand those that were computed for their checks alone.
+    for (const result of results.slice(length)) result.dispose();
+    return results.slice(0, length);
   }
 }
 
@@ -91,7 +110,7 @@ function moved(result: Tensor, device: Device): Tensor {
   return there;
 }
 
-function keyOf({ operator, args, attrs, tensors }: BoundCall): string {
+export function callKey({ operator, args, attrs, tensors }: BoundCall): string {
   let key = `${operator.name} ${JSON.stringify(args)} ${JSON.stringify(attrs)}`;
   for (const { dtype, shape, strides, device } of tensors)
     key += ` ${dtype}[${shape.join()}][${strides.join()}]${device}`;
@@ -104,7 +123,7 @@ export const metaOf = ({ dtype, shape, strides }: Tensor): Meta => ({
   strides: strides.map(int),
 });
 
-function makePlan(call: BoundCall, compileNode: CompileNode | undefined): Plan {
+function makePlan(call: BoundCall, loops: LoopTier | undefined): Plan {
   const sizes = new SizeEnvironment();
   const graph = expandCall(call, call.tensors.map(metaOf), sizes);
   const aliases = mayAlias(call.operator) ? findAliases(graph, sizes) : [];
@@ -116,13 +135,13 @@ function makePlan(call: BoundCall, compileNode: CompileNode | undefined): Plan {
   });
   if (computed.length === 0) return { results, program: undefined };
   const wanted = { ...graph, outputs: computed.map((position) => at(graph.outputs, position)) };
-  return { results, program: programFor(wanted, call, compileNode) };
+  return { results, program: programFor(wanted, call, loops) };
 }
 
 /** On a device, an operator is a compiled graph of its own. */
-function programFor(graph: Graph, { operator, tensors }: BoundCall, compileNode: CompileNode | undefined): Program {
+function programFor(graph: Graph, { operator, tensors }: BoundCall, loops: LoopTier | undefined): Program {
   const device = tensors.length === 0 ? 'cpu' : deviceOf(operator.name, tensors);
-  if (device === 'cpu') return new GraphProgram(graph, compileNode);
+  if (device === 'cpu') return new GraphProgram(graph, loops);
   return { weight: 64, run: openDevice(device).compile(graph, operator.name) };
 }
 

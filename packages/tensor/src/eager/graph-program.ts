@@ -5,13 +5,14 @@ import type { DType } from '@tsinductor/base';
 import { optimize } from '@tsinductor/graph';
 import type { Graph } from '@tsinductor/graph';
 import { evaluateIndex, ProgramInterpreter } from '@tsinductor/ir';
-import type { BufferId, CompileNode, Index, LoopNode, LoopProgram } from '@tsinductor/ir';
+import type { BufferId, Index, LoopNode, LoopProgram } from '@tsinductor/ir';
 import { lowerGraph } from '@tsinductor/lowering';
 import { byteSize } from '../element-array.ts';
 import type { ElementArray } from '../element-array.ts';
 import { elementsOf, reach, rowMajorLayout } from '../layout.ts';
 import { allocate } from '../storage.ts';
 import { placedTensor, placeOf } from '../tensor.ts';
+import type { LoopTier } from './loop-tier.ts';
 import type { Tensor } from '../tensor.ts';
 
 interface Output {
@@ -32,10 +33,11 @@ export class GraphProgram {
   readonly #outputs: readonly Output[];
   readonly #interpreter: ProgramInterpreter;
 
-  /** Nodes are interpreted, unless another way to run them is given. */
-  constructor(graph: Graph, compileNode?: CompileNode) {
+  /** Loops are interpreted, unless another way to run them is given. */
+  constructor(graph: Graph, tier?: LoopTier) {
     const optimized = optimize(graph);
-    const program = lowerGraph(optimized);
+    const lowered = lowerGraph(optimized);
+    const program = tier === undefined ? lowered : tier.prepare(lowered).program;
     this.weight = weightOf(program);
     this.#sizes = graph.sizes;
     this.#inputs = program.inputs;
@@ -43,7 +45,7 @@ export class GraphProgram {
       const { dtype, shape } = at(at(optimized.nodes, node).results, result);
       return { buffer: at(program.outputs, position), dtype, shape };
     });
-    this.#interpreter = new ProgramInterpreter(program, compileNode);
+    this.#interpreter = new ProgramInterpreter(program, tier);
   }
 
   run(inputs: readonly Tensor[]): readonly Tensor[] {
@@ -55,12 +57,12 @@ export class GraphProgram {
     this.#inputs.forEach((id, position) => {
       const tensor = at(inputs, position);
       const { storage, layout } = placeOf(tensor, 'an operator');
-      buffers.set(id, storage.read(tensor.dtype, layout.offset, reach(layout)));
+      buffers.set(id, storage.readHeld(tensor.dtype, layout.offset, reach(layout)));
     });
     const places = this.#outputs.map(({ buffer, dtype, shape }) => {
       const extents = shape.map((size) => (size.kind === 'int' ? size.value : evaluateIndex(size, { sizes })));
       const storage = allocate(byteSize(dtype, elementsOf(extents)), 'intermediate');
-      buffers.set(buffer, storage.elements(dtype));
+      buffers.set(buffer, storage.readHeld(dtype, 0, elementsOf(extents)));
       return { dtype, storage, layout: rowMajorLayout(extents) };
     });
     this.#interpreter.run({ buffers, sizes });

@@ -1,6 +1,13 @@
 // Bytes of files: copies that are aligned for typed arrays, byte order, and reading and writing whole files.
 import { readFile, writeFile } from 'node:fs/promises';
-import { fileAccess } from '../errors.ts';
+import { types } from 'node:util';
+import { badArgument, describe, fileAccess } from '../errors.ts';
+
+/** Throws for what a caller gave that is no file's bytes. */
+export function checkBytes(where: string, file: unknown): void {
+  if (types.isUint8Array(file)) return;
+  throw badArgument(where, `the file is ${describe(file)}`, 'give it the bytes of the file, as a Uint8Array');
+}
 
 /** Bytes from `start` on in a buffer of their own. */
 export const copyOfBytes = (bytes: Uint8Array, start: number, length: number): Uint8Array<ArrayBuffer> =>

@@ -15,6 +15,7 @@ import {
   saveSafetensors,
   tensor,
 } from '../index.ts';
+import type { Tensor } from '../index.ts';
 
 /** A file with the given dict as its header. */
 function npy(dict: string, data: Uint8Array, version = 1): Uint8Array {
@@ -99,10 +100,55 @@ describe('.npy', () => {
     ).toMatch(/^FILE_/);
   });
 
+  test.each([
+    '',
+    '{',
+    '{}',
+    '{,}',
+    "{'descr'}",
+    "{'descr': }",
+    "{'descr': '<f4', 'descr': '<f4', 'shape': ()}",
+    "{'descr': '<f4', 'fortran_order': False, 'shape': (), 'more': True}",
+    "{'descr': '<f4', 'fortran_order': 'False', 'shape': ()}",
+    "{'descr': '<f4', 'fortran_order': False, 'shape': '(1,)'}",
+    "{'descr': '<f4', 'fortran_order': False, 'shape': (1,)} x",
+    "{'descr': '<f4', 'fortran_order': False, 'shape': (-1,)}",
+    "{'descr': '<f4', 'fortran_order': False, 'shape': (1.5,)}",
+    "{'descr': '<f4', 'fortran_order': False, 'shape': (,)}",
+    "{'descr': '<f4', 'fortran_order': False, 'shape': (1 1)}",
+    "{'descr': '\\x3cf4', 'fortran_order': False, 'shape': (1,)}",
+    `{'descr': '<f4', 'fortran_order': False, 'shape': (${'1,'.repeat(65)})}`,
+    `{'descr': '<f4', 'fortran_order': False, 'shape': (${'1'.repeat(400)},)}`,
+  ])('the header %s is refused', (dict) => {
+    expect(codeOf(() => decodeNpy(npy(dict, new Uint8Array(16))))).toBe('FILE_FORMAT');
+  });
+
+  test('a header of many entries, spaces or sizes takes time by its length', () => {
+    const started = performance.now();
+    for (const part of ["'a':True", "'a':True,", "'a':(),", ' ', "'descr':(1,1", '(', "'"]) {
+      for (const end of ['', '}', '!']) {
+        const file = npy(`{${part.repeat(100_000)}${end}`, new Uint8Array(0), 2);
+        expect(codeOf(() => decodeNpy(file))).toBe('FILE_FORMAT');
+      }
+    }
+    // What the pattern took for 60 entries alone was more than the life of a machine.
+    expect(performance.now() - started).toBeLessThan(20_000);
+  });
+
+  test('what is no file and no tensor is an error of the argument', () => {
+    for (const value of [null, undefined, 'file', [1], {}, new Float32Array(3)]) {
+      expect(codeOf(() => decodeNpy(value as Uint8Array))).toBe('ARGUMENT_VALUE');
+      expect(codeOf(() => decodeSafetensors(value as Uint8Array))).toBe('ARGUMENT_VALUE');
+      expect(codeOf(() => encodeNpy(value as Tensor))).toBe('NOT_A_TENSOR');
+    }
+    expect(codeOf(() => encodeSafetensors(null as unknown as Map<string, Tensor>))).toBe('ARGUMENT_VALUE');
+    expect(codeOf(() => encodeSafetensors({ x: null as unknown as Tensor }))).toBe('NOT_A_TENSOR');
+  });
+
   test('never allocates what the file does not have', () => {
     const huge = npy("{'descr': '<f8', 'fortran_order': False, 'shape': (1000000, 1000000)}", new Uint8Array(8));
     expect(codeOf(() => decodeNpy(huge))).toBe('FILE_FORMAT');
-    const beyond = npy("{'descr': '<f8', 'fortran_order': False, 'shape': (99999999999999999999,)}", new Uint8Array(8));
+    const beyond = npy("{'descr': '<f8', 'fortran_order': False, 'shape': (9999999999999999999,)}", new Uint8Array(8));
     expect(codeOf(() => decodeNpy(beyond))).toBe('INVALID_SHAPE');
     const zeros = npy("{'descr': '<f8', 'fortran_order': False, 'shape': (0, 9007199254740991)}", new Uint8Array(0));
     expect(codeOf(() => decodeNpy(zeros))).toBe('INVALID_SHAPE');

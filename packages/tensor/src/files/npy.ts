@@ -1,14 +1,15 @@
 // NumPy's .npy format: one array. Reads versions 1 to 3, either byte order, C and Fortran order; writes version 1 in
 // little-endian C order. Files are hostile input: every length is checked against the bytes that are there before
-// anything is allocated, and the header, a Python dict, is matched against its grammar, never evaluated.
+// anything is allocated, and the header, a Python dict, is read by its grammar, never evaluated (`npy-header`).
 import type { DType } from '@tsinductor/base';
 import { byteSize, makeElements } from '../element-array.ts';
-import { badFile, unsupportedFile } from '../errors.ts';
+import { badFile, notATensor, unsupportedFile } from '../errors.ts';
 import { checkShape, copyElements, elementsOf, rowMajor, rowMajorLayout } from '../layout.ts';
-import { rawElements } from '../tensor.ts';
+import { isTensor, rawElements } from '../tensor.ts';
 import type { Tensor } from '../tensor.ts';
 import { tensorOfElements } from '../create.ts';
-import { copyOfBytes, swapBytes } from './bytes.ts';
+import { checkBytes, copyOfBytes, swapBytes } from './bytes.ts';
+import { parseNpyHeader } from './npy-header.ts';
 
 const magic = [0x93, 0x4e, 0x55, 0x4d, 0x50, 0x59];
 const longestHeader = 1 << 20;
@@ -50,6 +51,7 @@ interface Header {
 
 /** The array in the bytes of an .npy file. */
 export function decodeNpy(file: Uint8Array): Tensor {
+  checkBytes('decodeNpy', file);
   const header = readHeader(file);
   const { dtype, shape, start } = header;
   const count = elementsOf(shape);
@@ -84,19 +86,9 @@ function readHeader(file: Uint8Array): Header {
   return { ...parseDict(text.toString(major === 3 ? 'utf8' : 'latin1')), start: begin + length };
 }
 
-const dictPattern = /^\{((?:\s*'\w+'\s*:\s*(?:'[^'\\]*'|True|False|\([\d\s,L]*\))\s*,?)*)\s*\}\s*$/;
-const entryPattern = /'(\w+)'\s*:\s*('[^'\\]*'|True|False|\([\d\s,L]*\))/g;
-
 function parseDict(text: string): Omit<Header, 'start'> {
-  const body = dictPattern.exec(text)?.[1];
-  if (body === undefined) throw badFile('npy', 'the header is not a dict of descr, fortran_order and shape');
-  const entries = new Map([...body.matchAll(entryPattern)].map(([, key = '', value = '']) => [key, value]));
-  const [descr, order, shape] = [entries.get('descr'), entries.get('fortran_order'), entries.get('shape')];
-  const complete =
-    descr?.startsWith("'") === true && shape?.startsWith('(') === true && (order === 'True' || order === 'False');
-  if (!complete || entries.size !== 3)
-    throw badFile('npy', 'the header does not have exactly descr, fortran_order and shape');
-  return { ...parseDescr(descr.slice(1, -1)), fortran: order === 'True', shape: parseShape(shape) };
+  const { descr, fortran, shape } = parseNpyHeader(text);
+  return { ...parseDescr(descr), fortran, shape: checkShape(shape) };
 }
 
 function parseDescr(descr: string): Pick<Header, 'dtype' | 'bigEndian'> {
@@ -110,18 +102,9 @@ function parseDescr(descr: string): Pick<Header, 'dtype' | 'bigEndian'> {
   );
 }
 
-function parseShape(text: string): readonly number[] {
-  const items = text
-    .slice(1, -1)
-    .split(',')
-    .map((item) => item.trim().replace(/L$/, ''));
-  if (items.at(-1) === '') items.pop();
-  if (items.some((item) => !/^\d+$/.test(item))) throw badFile('npy', `the shape is ${text.slice(0, 80)}`);
-  return checkShape(items.map(Number));
-}
-
 /** The bytes of an .npy file with the tensor's elements. */
 export function encodeNpy(tensor: Tensor): Uint8Array<ArrayBuffer> {
+  if (!isTensor(tensor)) throw notATensor('encodeNpy', tensor);
   const { dtype, shape } = tensor;
   const elements = rawElements(tensor, 'encodeNpy');
   const order = byteSize(dtype, 1) === 1 || dtype === 'bf16' ? '|' : '<';

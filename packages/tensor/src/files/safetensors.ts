@@ -5,11 +5,12 @@ import { types } from 'node:util';
 import { allDTypes } from '@tsinductor/base';
 import type { DType } from '@tsinductor/base';
 import { byteSize, makeElements } from '../element-array.ts';
-import { badFile, describe, notATensor, unsupportedFile } from '../errors.ts';
+import { badArgument, badFile, describe, notATensor, unsupportedFile } from '../errors.ts';
 import { checkShape, elementsOf } from '../layout.ts';
 import { isTensor, rawElements } from '../tensor.ts';
 import type { Tensor } from '../tensor.ts';
 import { tensorOfElements } from '../create.ts';
+import { checkBytes } from './bytes.ts';
 
 const format = 'safetensors';
 const longestHeader = 100_000_000;
@@ -44,6 +45,7 @@ interface Entry {
 
 /** The tensors in the bytes of a .safetensors file. */
 export function decodeSafetensors(file: Uint8Array): SafeTensors {
+  checkBytes('decodeSafetensors', file);
   const { header, start } = readHeader(file);
   const metadata = readMetadata(header.get('__metadata__'));
   const entries = [...header]
@@ -135,6 +137,9 @@ export function encodeSafetensors(
   tensors: ReadonlyMap<string, Tensor> | Readonly<Record<string, Tensor>>,
   metadata: Readonly<Record<string, string>> = {},
 ): Uint8Array<ArrayBuffer> {
+  for (const [name, value] of Object.entries({ tensors, metadata }))
+    if (typeof value !== 'object' || (value as unknown) === null)
+      throw badArgument('encodeSafetensors', `${name} is ${describe(value)}`, 'give an object, or tensors as a Map');
   const given = types.isMap(tensors) ? [...tensors] : Object.entries(tensors);
   const header: Record<string, unknown> = Object.create(null) as Record<string, unknown>;
   if (Object.keys(metadata).length > 0) header['__metadata__'] = metadata;

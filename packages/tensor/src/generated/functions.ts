@@ -95,6 +95,7 @@ export const cumsum: TopLevelFunctions['cumsum'] = operatorFunction('cumsum');
 export const cumulativeTrapezoid: TopLevelFunctions['cumulativeTrapezoid'] = operatorFunction('cumulativeTrapezoid');
 export const deg2rad: TopLevelFunctions['deg2rad'] = operatorFunction('deg2rad');
 export const det: TopLevelFunctions['det'] = operatorFunction('det');
+export const detach: TopLevelFunctions['detach'] = operatorFunction('detach');
 export const diag: TopLevelFunctions['diag'] = operatorFunction('diag');
 export const diagEmbed: TopLevelFunctions['diagEmbed'] = operatorFunction('diagEmbed');
 export const diagflat: TopLevelFunctions['diagflat'] = operatorFunction('diagflat');

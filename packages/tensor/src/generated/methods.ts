@@ -1036,6 +1036,8 @@ export interface TensorMethods {
   deg2rad_(): this;
   /** Determinants. */
   det(): Tensor;
+  /** The same elements, as a constant: no gradient flows through. */
+  detach(): Tensor;
   /** The diagonal of a matrix, or a matrix with a diagonal. */
   diag(options?: { diagonal?: number }): Tensor;
   diag(diagonal?: number): Tensor;

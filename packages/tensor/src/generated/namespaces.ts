@@ -893,6 +893,8 @@ export interface TopLevelFunctions {
   deg2rad(input: Tensor, options?: { out?: Tensor }): Tensor;
   /** Determinants. */
   det(A: Tensor, options?: { out?: Tensor }): Tensor;
+  /** The same elements, as a constant: no gradient flows through. */
+  detach(input: Tensor): Tensor;
   /** The diagonal of a matrix, or a matrix with a diagonal. */
   diag(input: Tensor, options?: { diagonal?: number; out?: Tensor }): Tensor;
   diag(input: Tensor, diagonal?: number, options?: { out?: Tensor }): Tensor;
@@ -2407,6 +2409,8 @@ export interface TopLevelFunctions {
   vstack(tensors: readonly Tensor[], options?: { out?: Tensor }): Tensor;
   /** y where x holds, else z. Whatever the other operand is, it does not matter. */
   where(condition: Tensor | Scalar, input: Tensor | Scalar, other: Tensor | Scalar, options?: { out?: Tensor }): Tensor;
+  /** Where the condition is not zero: a vector of coordinates for each dim. */
+  where(condition: Tensor): Tensor[];
   /** x times log1p(y); 0 where x is 0, unless y is NaN. */
   xlog1py(input: Tensor | Scalar, other: Tensor | Scalar, options?: { out?: Tensor }): Tensor;
   /** x times the logarithm of y; 0 where x is 0, unless y is NaN. */

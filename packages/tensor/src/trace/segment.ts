@@ -3,6 +3,7 @@
 // exists, has its place; the others wait in an EndedSegment.
 import { at } from '@tsinductor/base';
 import type { SourceLocation } from '@tsinductor/base';
+import { decompose } from '@tsinductor/graph';
 import type { Graph, SizeEnvironment, SizeGuard } from '@tsinductor/graph';
 import { isCheckFailure } from '@tsinductor/ir';
 import type { Index } from '@tsinductor/ir';
@@ -126,7 +127,7 @@ export class Segment {
       placeOf(tensor, 'a segment').storage.isShared ? [position] : [],
     );
     const parts = this.#parts(wanted, [...shared, ...written.map(({ placeholder = 0 }) => placeholder)], isLast);
-    const isIdle = wanted.length === 0 && written.length === 0;
+    const isIdle = wanted.length === 0 && written.length === 0 && !this.#hasChecks(parts.graph);
     const plan = isIdle
       ? { choice: chooseOutputs(parts), guards: [], run: () => [] }
       : this.#plan(host, parts, { written, cause });
@@ -161,6 +162,11 @@ export class Segment {
     } catch {
       throw error;
     }
+  }
+
+  /** Whether something in it may be wrong that shows only when it runs. */
+  #hasChecks(graph: Graph): boolean {
+    return decompose(graph, this.session.sizes).outputs.length > 0;
   }
 
   #parts(wanted: readonly Memory[], unsteady: readonly number[], isLast: boolean): SegmentParts {

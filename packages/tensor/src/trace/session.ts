@@ -26,6 +26,7 @@ import {
   repeatedMutation,
   writeOverlap,
 } from '../errors.ts';
+import { knownLocation } from '../known-locations.ts';
 import { userLocation } from '../location.ts';
 import { processState, unrecorded } from '../process-state.ts';
 import type { KernelLaunch, Placed, Recorded, Recorder, Writing } from '../recorder.ts';
@@ -74,7 +75,7 @@ export class TraceSession implements Recorder {
     this.#options = options;
     this.#recorder = owner?.recorder ?? this;
     this.sizes = owner?.sizes ?? new SizeEnvironment();
-    this.#locate = owner === undefined ? userLocation : () => owner.locate();
+    this.#locate = owner === undefined ? knownLocation : () => owner.locate();
     this.#builder = new GraphBuilder({ sizes: this.sizes, locate: this.#locate });
   }
 
@@ -218,6 +219,7 @@ export class TraceSession implements Recorder {
   }
 
   literal(bytes: Uint8Array, meta: { readonly dtype: DType; readonly shape: readonly number[] }): Tensor {
+    this.#options.sawLiteral?.(bytes, meta);
     const ref = recordLiteral(this.#builder, { ...meta, bytes }, this.#options);
     return ref === undefined ? literalTensor(bytes, meta) : this.#made(ref, ambientDevice());
   }
@@ -234,8 +236,9 @@ export class TraceSession implements Recorder {
     this.checkWrite(target, writing);
     const view = this.#viewOf(target);
     const written = valueOf(this.#builder, this.#viewOf(value));
-    // Nothing is written to no elements, whatever memory they would be in.
-    if (this.#builder.meta(view.ref).shape.some((size) => this.sizes.isZero(size))) return undefined;
+    // Nothing is written to no elements, whatever memory they would be in. The layout says how many there are: the view's
+    // value may be one of an earlier segment, of which the memory alone has been taken over.
+    if (view.layout.shape.some((size) => this.sizes.isZero(size))) return undefined;
     this.requireOwn(view.memory, operation);
     if (!isUndone(this.#builder, view, writing)) this.#leaving.raise(repeatedMutation(operation));
     const location = this.#locate();

@@ -1,5 +1,5 @@
 // What a trace session is told: who it records for, and what becomes of literals.
-import type { SourceLocation } from '@tsinductor/base';
+import type { DType, SourceLocation } from '@tsinductor/base';
 import type { Meta, SizeEnvironment } from '@tsinductor/graph';
 import type { BoundCall } from '../bound-call.ts';
 import type { Recorder } from '../recorder.ts';
@@ -34,6 +34,8 @@ export interface TraceOptions {
   readonly keepScalars?: boolean;
   /** Sees each call before it is recorded, with how many came before it and the metas of its tensors; gives the one that is. */
   readonly adapt?: (call: BoundCall, position: number, metas: () => readonly Meta[]) => AdaptedCall;
+  /** Sees the elements of each tensor that the program makes of values. */
+  readonly sawLiteral?: (bytes: Uint8Array, meta: { readonly dtype: DType; readonly shape: readonly number[] }) => void;
   /** Whether the program may read the size of an axis, by this function of ours, as a number for the hints and without fixing it. */
   readonly readsFreely?: (axis: number, reader: Reader) => boolean;
   /** Set: the session records a segment, and its tensors belong to that recorder. */

@@ -1,5 +1,5 @@
 // For tests and measurements: compiles units with g++, and runs an entry in a process of its own on given buffers. The
-// driver is a small C++ program with a two-line pool, so that no test depends on the bridge of the runtime package.
+// driver is a small C++ program with a pool of a few lines, so that no test depends on the bridge of the runtime package.
 import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -22,6 +22,13 @@ struct Runtime {
 };
 static long threads = 1;
 static std::atomic<long> generation{0}, next_unit{0}, working{0};
+// Who waits keeps its processor only where each thread has one, and time is measured.
+static bool spins = false;
+static void wait_while(std::atomic<long> &number, long value) {
+  while (number.load(std::memory_order_acquire) == value)
+    if (spins) __builtin_ia32_pause();
+    else number.wait(value, std::memory_order_acquire);
+}
 static void (*job_body)(void *, long, long);
 static void *job_context;
 static long job_total, job_grain;
@@ -35,18 +42,19 @@ static void take() {
 static void worker() {
   long seen = 0;
   for (;;) {
-    while (generation.load(std::memory_order_acquire) == seen) __builtin_ia32_pause();
+    wait_while(generation, seen);
     ++seen;
     take();
-    working.fetch_sub(1, std::memory_order_release);
+    if (working.fetch_sub(1, std::memory_order_acq_rel) == 1 && !spins) working.notify_one();
   }
 }
 static void parallel(void (*body)(void *, long, long), void *context, long total, long grain) {
   job_body = body; job_context = context; job_total = total; job_grain = grain;
   next_unit = 0; working = threads - 1;
   generation.fetch_add(1, std::memory_order_release);
+  if (!spins) generation.notify_all();
   take();
-  while (working.load(std::memory_order_acquire) != 0) __builtin_ia32_pause();
+  for (long left; (left = working.load(std::memory_order_acquire)) != 0;) wait_while(working, left);
 }
 static double now() { timespec t; clock_gettime(threads == 1 ? CLOCK_THREAD_CPUTIME_ID : CLOCK_MONOTONIC, &t); return t.tv_sec * 1e9 + t.tv_nsec; }
 // driver lib entry data threads repeats nbuffers bytes... sizes...
@@ -57,6 +65,7 @@ int main(int argc, char **argv) {
   if (!entry) { std::fprintf(stderr, "no entry\n"); return 2; }
   threads = atol(argv[4]);
   long repeats = atol(argv[5]), count = atol(argv[6]);
+  spins = repeats > 0 && threads <= (long)std::thread::hardware_concurrency();
   for (long t = 1; t < threads; ++t) std::thread(worker).detach();
   std::vector<char *> buffers;
   std::vector<long> bytes, sizes;
@@ -112,7 +121,7 @@ function driverPath(): string {
   if (existsSync(file)) return file;
   // Other test processes may make it, too: it has its name when it is whole.
   const made = `${file}-${String(process.pid)}`;
-  run('g++', ['-x', 'c++', '-', '-O2', '-o', made, '-ldl', '-pthread'], driver);
+  run('g++', ['-x', 'c++', '-', '-std=c++20', '-O2', '-o', made, '-ldl', '-pthread'], driver);
   renameSync(made, file);
   return file;
 }

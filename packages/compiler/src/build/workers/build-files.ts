@@ -4,7 +4,14 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { EntryDraft } from '@tsinductor/cache';
-import { compileCuda, compileCudaSync, compileUnits, compileUnitsSync } from '@tsinductor/runtime';
+import {
+  checkFirstLibrary,
+  checkFirstLibraryNow,
+  compileCuda,
+  compileCudaSync,
+  compileUnits,
+  compileUnitsSync,
+} from '@tsinductor/runtime';
 import type { CudaBuild } from '@tsinductor/runtime';
 import { cubinName, cudaSourceName, factsName, libraryName, planName, ptxName, sourceName } from '../artifact-names.ts';
 import type { BuildJob, CudaJob, EntryJob } from './protocol.ts';
@@ -23,8 +30,10 @@ export async function buildFiles(job: EntryJob, directory: string, signal: Abort
     const options = { ...cudaOptions(job, directory), signal };
     return cudaFiles(job, directory, await compileCuda(job.toolkit, job.source, options));
   }
-  const { commands } = await compileUnits(job.toolchain, job.units, { ...unitOptions(job, directory), signal });
-  return { draft: libraryDraft(job, directory), warnings: [], commands };
+  const built = await compileUnits(job.toolchain, job.units, { ...unitOptions(job, directory), signal });
+  if (job.functions !== undefined)
+    await checkFirstLibrary({ toolchain: job.toolchain, library: built.path, directory: job.cacheRoot });
+  return { draft: libraryDraft(job, directory), warnings: [], commands: built.commands };
 }
 
 /** The same while the caller waits, one compiler at a time. */
@@ -32,8 +41,10 @@ export function buildFilesNow(job: EntryJob, directory: string): BuiltFiles {
   if ('toolkit' in job) {
     return cudaFiles(job, directory, compileCudaSync(job.toolkit, job.source, cudaOptions(job, directory)));
   }
-  const { commands } = compileUnitsSync(job.toolchain, job.units, unitOptions(job, directory));
-  return { draft: libraryDraft(job, directory), warnings: [], commands };
+  const built = compileUnitsSync(job.toolchain, job.units, unitOptions(job, directory));
+  if (job.functions !== undefined)
+    checkFirstLibraryNow({ toolchain: job.toolchain, library: built.path, directory: job.cacheRoot });
+  return { draft: libraryDraft(job, directory), warnings: [], commands: built.commands };
 }
 
 const failedPlace = ({ temporaryDirectory, key }: EntryJob): string =>
@@ -44,6 +55,8 @@ const unitOptions = (job: BuildJob, directory: string): Parameters<typeof compil
   concurrency: job.concurrency,
   milliseconds: job.timeoutMs,
   failedSources: failedPlace(job),
+  ...(job.functions === undefined ? {} : { functions: job.functions }),
+  scratch: directory,
 });
 
 const cudaOptions = (job: CudaJob, directory: string): Parameters<typeof compileCuda>[2] => ({

@@ -6,9 +6,9 @@ import { invariant } from '@tsinductor/base';
 import { Piscina } from 'piscina';
 import { describeFailure } from './failure.ts';
 import { sharedAnswers, sharedHeartbeat } from './protocol.ts';
-import type { Request, Response, ThreadData } from './protocol.ts';
+import type { PoolTask, Request, Response, ThreadData } from './protocol.ts';
 
-const { port, shared, threads } = workerData as ThreadData;
+const { port, shared, running, threads } = workerData as ThreadData;
 const parent = parentPort;
 invariant(parent !== null, 'the coordinator runs in a worker thread');
 
@@ -33,7 +33,7 @@ parent.on('message', (request: Request) => {
 async function answer({ id, job, blocking }: Request): Promise<void> {
   let response: Response;
   try {
-    response = { id, ...((await pool.run(job)) as Omit<Response, 'id'>) };
+    response = { id, ...((await pool.run({ job, running } satisfies PoolTask)) as Omit<Response, 'id'>) };
   } catch (error) {
     response = { id, failure: describeFailure(error), events: [] };
   }

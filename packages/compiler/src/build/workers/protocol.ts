@@ -1,6 +1,9 @@
 // What the caller's thread and the coordinator thread say to each other. Plain data only.
 import type { MessagePort } from 'node:worker_threads';
+import type { StageTime } from '@tsinductor/base';
+import type { Config } from '@tsinductor/config';
 import type { BridgeBuildOptions, CompileUnit, CudaSource, CudaToolkit, Toolchain } from '@tsinductor/runtime';
+import type { CompileJob } from '../target-compiler.ts';
 
 export interface BuildJob {
   /** The cache key: hexadecimal digits. */
@@ -13,6 +16,8 @@ export interface BuildJob {
   readonly units: readonly CompileUnit[];
   /** The plan as JSON. */
   readonly plan: string;
+  /** The functions that the library must have; without them it is not looked into. */
+  readonly functions?: readonly string[];
   readonly cacheRoot: string;
   readonly namespace: string;
   readonly temporaryDirectory: string;
@@ -35,7 +40,7 @@ interface WorkerLogging {
 }
 
 /** CUDA source to PTX and machine code. */
-export interface CudaJob extends Omit<BuildJob, 'toolchain' | 'units' | 'plan' | 'concurrency'> {
+export interface CudaJob extends Omit<BuildJob, 'toolchain' | 'units' | 'plan' | 'functions' | 'concurrency'> {
   readonly toolkit: CudaToolkit;
   readonly source: CudaSource;
 }
@@ -48,9 +53,27 @@ interface BridgeJob {
   readonly deadlineMs: number;
 }
 
+/** A graph whose C++ is generated in the worker too, on a machine that the worker looks at: nothing of it waits in the caller's thread. */
+export interface GraphJob {
+  readonly graph: Pick<CompileJob, 'name' | 'traced' | 'placement'>;
+  readonly config: Config;
+  /** The cache, and where what is found out of the machine is kept. */
+  readonly cacheRoot: string;
+  /** Parts of its key that only the asking thread knows. */
+  readonly naming: { readonly unique: string; readonly build: string };
+  readonly name: string;
+  readonly timeoutMs: number;
+  readonly deadlineMs: number;
+}
+
+/** What a graph became: an entry of the cache; or nothing, where no native code runs. */
+export type GraphBuilt =
+  | { readonly kind: 'native'; readonly slot: string; readonly times?: readonly StageTime[] }
+  | { readonly kind: 'interpreter'; readonly code: string; readonly reason: string };
+
 /** What becomes an entry of the cache. */
 export type EntryJob = BuildJob | CudaJob;
-export type Job = EntryJob | BridgeJob;
+export type Job = EntryJob | BridgeJob | GraphJob;
 
 export interface Request {
   readonly id: number;
@@ -72,6 +95,15 @@ export interface Response {
   readonly failure?: Failure;
   /** What the cache and the compiler had to say. */
   readonly events: readonly string[];
+  /** What the settings asked to be told while a graph was generated: topics and texts. */
+  readonly logs?: readonly (readonly [topic: string, message: string])[];
+  readonly built?: GraphBuilt;
+}
+
+/** What a worker of the pool is given. */
+export interface PoolTask {
+  readonly job: Job;
+  readonly running: Int32Array;
 }
 
 /** What the coordinator thread is started with. */
@@ -79,6 +111,8 @@ export interface ThreadData {
   /** Answers to blocking requests, and the thread's end. */
   readonly port: MessagePort;
   readonly shared: Int32Array;
+  /** The threads that build now (`running-threads`). */
+  readonly running: Int32Array;
   readonly threads: number;
   /** The address of the coordinator's module. */
   readonly coordinator: string;

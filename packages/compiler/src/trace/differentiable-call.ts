@@ -1,0 +1,107 @@
+// A compiled call of which gradients are wanted: one step of what is recorded for them. In: the traced call, and who compiles.
+// Out: the step's results, and gradients by a graph of their own, which is compiled when it is first needed. That graph computes
+// again what it needs of the forward pass, whose inputs alone are kept.
+import { at, isFloat } from '@tsinductor/base';
+import { decompose, removeDead, vjpGraph } from '@tsinductor/graph';
+import type { Graph, VjpGraph } from '@tsinductor/graph';
+import { zeros } from '@tsinductor/tensor';
+import type { Tensor } from '@tsinductor/tensor';
+import { recordFunction, replayGraph, requiresGrad, withoutGradients } from '@tsinductor/tensor/internal';
+import type { PrepareRequest, TracedGraph } from '../request.ts';
+import type { Executable } from '../run/executable.ts';
+import type { TracedCall } from './trace-call.ts';
+
+/** Compiles a graph, for examples of its inputs. */
+export type Compile = (traced: TracedGraph, examples: readonly Tensor[]) => Executable;
+
+interface Backward {
+  readonly vjp: VjpGraph;
+  /** Gradients alone are its outputs. */
+  readonly graph: Graph;
+  readonly executable: Executable;
+}
+
+/** What compiles graphs of gradients: the session of the function, asked as it asks for its own graphs. */
+export const gradientCompiler =
+  (
+    session: { prepare(traced: TracedGraph, request: PrepareRequest): Executable },
+    requestFor: (call: Pick<TracedCall, 'inputs' | 'placement'>) => PrepareRequest,
+  ): Compile =>
+  (traced, examples) => {
+    const device = examples.find((tensor) => tensor.device !== 'cpu')?.device ?? 'cpu';
+    const placement = { device, outputs: traced.graph.outputs.map(() => device) };
+    const request = requestFor({ inputs: examples, placement });
+    return session.prepare(traced, { ...request, name: `${request.name} backward` });
+  };
+
+/** Why a traced call is no such step, and has to run as it is; undefined if it is one. */
+export function whyNotDifferentiable({ graph, program, results }: TracedCall): string | undefined {
+  if ('parts' in program) return 'it calls what is not compiled';
+  if (graph.mutations.length > 0) return 'it writes to its arguments';
+  if (graph.sizes.length > 0) return 'its sizes are symbolic';
+  return results.some(({ kind }) => kind === 'input') ? 'it gives memory of its arguments' : undefined;
+}
+
+export class DifferentiableCall {
+  readonly #name: string;
+  readonly #graph: Graph;
+  readonly #executable: Executable;
+  readonly #compile: Compile;
+  /** By the inputs that gradients are wanted of. */
+  readonly #backward = new Map<string, Backward>();
+
+  constructor(
+    name: string,
+    { graph }: TracedCall,
+    how: { readonly executable: Executable; readonly compile: Compile },
+  ) {
+    this.#name = name;
+    this.#graph = graph;
+    this.#executable = how.executable;
+    this.#compile = how.compile;
+  }
+
+  /** The graph's outputs, as results of a recorded step. */
+  outputs(inputs: readonly Tensor[]): readonly Tensor[] {
+    const given = [...inputs];
+    const outputs = withoutGradients(() => this.#executable.run(given));
+    const wanted = given.flatMap((tensor, position) =>
+      requiresGrad(tensor) && isFloat(tensor.dtype) ? [position] : [],
+    );
+    const metas = outputs.map(({ dtype, shape }) => ({ dtype, shape }));
+    recordFunction(this.#name, { inputs: given, results: outputs }, (cotangents, createGraph) => {
+      const { vjp, graph, executable } = this.#backwardOf(wanted, given, metas);
+      const seeds = vjp.seeds.map((position) => {
+        const { dtype, shape } = at(metas, position);
+        return cotangents[position] ?? zeros([...shape], { dtype });
+      });
+      const made = createGraph ? replayGraph(graph, [...given, ...seeds]) : executable.run([...given, ...seeds]);
+      const forward = this.#graph.outputs.length;
+      return given.map((_, position) => {
+        const place = vjp.gradients[wanted.indexOf(position)];
+        return place === undefined ? undefined : made[place - forward];
+      });
+    });
+    return outputs;
+  }
+
+  #backwardOf(
+    wanted: readonly number[],
+    inputs: readonly Tensor[],
+    metas: readonly Pick<Tensor, 'dtype' | 'shape'>[],
+  ): Backward {
+    const key = wanted.join();
+    const known = this.#backward.get(key);
+    if (known !== undefined) return known;
+    const vjp = vjpGraph(this.#graph, wanted);
+    const graph = removeDead({ ...vjp.graph, outputs: vjp.graph.outputs.slice(this.#graph.outputs.length) });
+    const seeds = vjp.seeds.map((position) => {
+      const { dtype, shape } = at(metas, position);
+      return zeros([...shape], { dtype });
+    });
+    const executable = this.#compile({ graph, primitives: decompose(graph) }, [...inputs, ...seeds]);
+    const made = { vjp, graph, executable };
+    this.#backward.set(key, made);
+    return made;
+  }
+}

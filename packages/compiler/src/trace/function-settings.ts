@@ -1,0 +1,76 @@
+// How one compiled function is compiled: its own options before the session's settings and the process's stance, as they are now.
+import type { Config, LogTopic } from '@tsinductor/config';
+import { configUnder } from '../mode.ts';
+import { checkPlacement } from '../options.ts';
+import type { Backend, CompileOptions } from '../options.ts';
+import type { PrepareRequest } from '../request.ts';
+import type { Preparing, Surroundings } from './surroundings.ts';
+import type { TracedCall } from './trace-call.ts';
+
+export class FunctionSettings {
+  readonly #name: string;
+  readonly #options: CompileOptions;
+  readonly #surroundings: Surroundings;
+
+  constructor(name: string, options: CompileOptions, surroundings: Surroundings) {
+    this.#name = name;
+    this.#options = options;
+    this.#surroundings = surroundings;
+  }
+
+  session(): Preparing {
+    return this.#surroundings.session();
+  }
+
+  stance(): ReturnType<Surroundings['stance']>['stance'] {
+    return this.#surroundings.stance().stance;
+  }
+
+  backend(): Backend {
+    return this.#surroundings.stance().forceBackend ?? this.#options.backend ?? 'inductor';
+  }
+
+  /** The session's settings, with those of the function's mode and own options. */
+  config(): Config {
+    const { mode, options } = this.#options;
+    return configUnder(this.session().config, { mode, patch: options });
+  }
+
+  /** Logs something of the function, which is made only where its topic is asked for. */
+  log(topic: LogTopic, message: () => string): void {
+    this.session().log(topic, message, this.config());
+  }
+
+  /** Whether sizes and numbers are left open from the first call on; undefined: once they change. */
+  dynamic(): boolean | undefined {
+    return this.#options.dynamic ?? this.config().dynamic ?? undefined;
+  }
+
+  /** Whether every call is the function itself. */
+  isEager(): boolean {
+    if (this.#options.disable === true) return true;
+    return this.stance() === 'force_eager' || this.backend() === 'eager';
+  }
+
+  /** Whether calls never wait for a compiler. */
+  isInBackground(): boolean {
+    const { background } = this.#options;
+    if (background !== undefined) return background;
+    const stance = this.stance();
+    return this.config().background || stance === 'eager_then_compile' || stance === 'aot_eager_then_compile';
+  }
+
+  request({ inputs, placement }: Pick<TracedCall, 'inputs' | 'placement'>, backend: Backend): PrepareRequest {
+    const { mode, options } = this.#options;
+    checkPlacement(this.#name, this.#options, placement.device);
+    return {
+      name: this.#name,
+      backend,
+      examples: inputs,
+      placement,
+      ...(options === undefined ? {} : { patch: options }),
+      ...(mode === undefined ? {} : { mode }),
+      isBackground: this.isInBackground(),
+    };
+  }
+}

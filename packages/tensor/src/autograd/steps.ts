@@ -1,0 +1,122 @@
+// Functions whose gradients a program decides: stopped, given by the program itself, or computed from a forward pass that is run
+// again.
+import { at, isFloat } from '@tsinductor/base';
+import { dispatchOne } from '../dispatch.ts';
+import { located } from '../location.ts';
+import { processState } from '../process-state.ts';
+import { randomState } from '../random.ts';
+import { copyInto } from '../write.ts';
+import { isTensor } from '../tensor.ts';
+import type { Tensor } from '../tensor.ts';
+import { notAFunction } from './errors.ts';
+import { recordEdges, recordFunction } from './function-node.ts';
+import { withGradients, withoutGradients } from './grad-mode.ts';
+import { crossingEdges, partialPass } from './backward.ts';
+import { isTracking, requiresGrad } from './record.ts';
+import { floatsIn, mapTensors, partsOf } from './trees.ts';
+import type { GradientOf } from './trees.ts';
+
+/**
+ * The same nesting, as constants: no gradient flows to it. As `jax.lax.stop_gradient`; `x.detach()` for one tensor.
+ *
+ * ```ts
+ * const target = stopGradient(model(next)).mul(discount).add(reward);
+ * ```
+ */
+export const stopGradient = <T>(value: T): T => mapTensors(value, (tensor) => dispatchOne('detach', [tensor])) as T;
+
+/** The two halves of a function with a gradient of its own. */
+export interface CustomVjp<Args extends readonly unknown[], Result, Saved> {
+  /** The result, and what `backward` needs besides. */
+  readonly forward: (...args: Args) => readonly [Result, Saved];
+  /** The gradients of the arguments, null where there is none, for what was saved and the cotangent of the result. */
+  readonly backward: (saved: Saved, cotangent: GradientOf<Result>) => { readonly [Position in keyof Args]?: unknown };
+}
+
+/**
+ * A function whose gradient is the program's own. Where no gradient is asked for, `fn` itself runs. As `jax.custom_vjp`, and
+ * `torch.autograd.Function`.
+ *
+ * ```ts
+ * const clipGradient = customVjp((x: Tensor) => x, {
+ *   forward: (x) => [x.clone(), null],
+ *   backward: (_, g) => [g.clamp(-1, 1)],
+ * });
+ * ```
+ */
+export function customVjp<Args extends readonly unknown[], Result, Saved>(
+  fn: (...args: Args) => Result,
+  { forward, backward }: CustomVjp<Args, Result, Saved>,
+): (...args: Args) => Result {
+  for (const each of [fn, forward, backward] as readonly unknown[])
+    if (typeof each !== 'function') throw located(notAFunction('customVjp', each));
+  return (...args) => {
+    if (!isTracking() || !floatsIn(args).some(requiresGrad)) return fn(...args);
+    const inputs = floatsIn(args);
+    const [given, saved] = withoutGradients(() => forward(...args));
+    const result = mapTensors(given, (tensor) => (inputs.includes(tensor) ? dispatchOne('detach', [tensor]) : tensor));
+    const results = floatsIn(result);
+    recordFunction(fn.name === '' ? 'customVjp' : fn.name, { inputs, results }, (cotangents) => {
+      const cotangent = mapTensors(
+        result,
+        (tensor) => {
+          const place = results.indexOf(tensor);
+          return place === -1 ? null : (cotangents[place] ?? dispatchOne('zerosLike', [tensor]));
+        },
+        () => null,
+      );
+      const gradients: unknown = backward(saved, cotangent as GradientOf<Result>);
+      return partsOf(args, gradients).flatMap(({ tensor, part }) =>
+        isFloat(tensor.dtype) ? [isTensor(part) ? part : undefined] : [],
+      );
+    });
+    return result as Result;
+  };
+}
+
+/**
+ * Calls `fn` and keeps nothing of what it computes on the way: that is computed again when the gradient needs it. So memory is
+ * traded for time. Random numbers are the same both times. As `torch.utils.checkpoint.checkpoint`.
+ *
+ * ```ts
+ * const y = checkpoint((x: Tensor) => block(x), x);
+ * ```
+ *
+ * In a compiled function it is the call itself.
+ */
+export function checkpoint<Args extends readonly unknown[], Result>(
+  fn: (...args: Args) => Result,
+  ...args: Args
+): Result {
+  if (typeof fn !== 'function') throw located(notAFunction('checkpoint', fn));
+  if (!isTracking() || processState.recorder !== undefined) return fn(...args);
+  const state = savedRandomState();
+  const first = processState.gradients.nodes;
+  const result = fn(...args);
+  const outputs = floatsIn(result).filter((tensor) => requiresGrad(tensor));
+  const edges = crossingEdges(outputs, first);
+  if (edges.length === 0) return result;
+  const kept = mapTensors(result, (tensor) => (outputs.includes(tensor) ? dispatchOne('detach', [tensor]) : tensor));
+  const again = floatsIn(kept).filter((_, place) => outputs.includes(at(floatsIn(result), place)));
+  recordEdges('checkpoint', { edges, results: again }, (cotangents, createGraph) => {
+    const after = savedRandomState();
+    restoreRandomState(state);
+    const start = processState.gradients.nodes;
+    const made = withGradients(() => fn(...args));
+    restoreRandomState(after);
+    const seeds = floatsIn(made)
+      .filter((tensor) => requiresGrad(tensor))
+      .flatMap((tensor, place) => {
+        const cotangent = cotangents[place];
+        return cotangent === undefined ? [] : [{ tensor, cotangent }];
+      });
+    return partialPass(seeds, edges, { start, createGraph });
+  });
+  return kept as Result;
+}
+
+const savedRandomState = (): Tensor => withoutGradients(() => dispatchOne('clone', [randomState()]));
+
+function restoreRandomState(state: Tensor): void {
+  copyInto(randomState(), state, { operation: 'checkpoint' });
+}

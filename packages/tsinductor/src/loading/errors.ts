@@ -1,0 +1,8 @@
+// Errors of loading, which nothing else of the package is needed for.
+import { UserError } from '@tsinductor/base';
+
+/** What the loader reads is not beside it: a bundler took the loader and left the rest. */
+export const bundledAway = (missing: string, loader: string): UserError =>
+  new UserError('PACKAGE_BUNDLED', `${JSON.stringify(missing)} of tsinductor is not beside ${loader}`, {
+    hint: 'keep the package out of bundles and install it where the program runs: esbuild --external:tsinductor, or externals of webpack',
+  });

@@ -1,0 +1,70 @@
+// A sample of each attack of `npm run reliability`, which runs in full by hand. Each trial is a program of what `npm run build` made.
+import { execFile } from 'node:child_process';
+import { existsSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, test } from '@jest/globals';
+
+const built = existsSync(join(import.meta.dirname, '../../packages/tsinductor/lib/cli/tsinductor.js'));
+const testBuilt = built && existsSync('/usr/bin/g++') && process.platform === 'linux' ? test : test.skip;
+if (!built) console.warn('reliability skipped: npm run build makes what these programs import');
+
+/** Seconds on an idle machine; the limit is for one that is not. */
+const patience = 600_000;
+
+const run = (args: readonly string[], env: NodeJS.ProcessEnv): Promise<string> =>
+  new Promise((resolve) => {
+    execFile(process.execPath, args, { env }, (error, stdout, stderr) => {
+      resolve(error === null ? stdout.trim() : stdout + stderr);
+    });
+  });
+
+testBuilt(
+  'tensors and eager mode need no compiler, no cache, no temporary directory and no valid settings',
+  async () => {
+    const program = join(import.meta.dirname, 'programs/eager.mjs');
+    const missing = join(import.meta.dirname, 'missing');
+    const env = {
+      PATH: missing,
+      TMPDIR: missing,
+      TORCHINDUCTOR_CACHE_DIR: '/proc/nope',
+      TORCHINDUCTOR_COMPILE_THREADS: 'x',
+    };
+    expect(await run([program], env)).toBe('{"kind":"right","values":[12,3000000]}');
+  },
+  patience,
+);
+
+testBuilt(
+  'a tensor that was made before there was a bridge is an argument like any other',
+  async () => {
+    const program = join(import.meta.dirname, 'programs/eager.mjs');
+    const cache = mkdtempSync(join(tmpdir(), 'tsinductor-reliability-'));
+    try {
+      const env = { PATH: '/usr/bin:/bin', TORCHINDUCTOR_CACHE_DIR: cache };
+      expect(await run([program, 'compile'], env)).toContain('"kind":"right"');
+    } finally {
+      rmSync(cache, { recursive: true, force: true });
+    }
+  },
+  patience,
+);
+
+testBuilt.each([
+  ['parsers', 1000],
+  ['environments', 3],
+  ['orphans', 3],
+  ['kill', 2],
+  ['damage', 7],
+  ['faults', 4],
+  ['concurrent', 1],
+])(
+  '%s, %i of them',
+  async (part, count) => {
+    const main = join(import.meta.dirname, 'main.mjs');
+    const printed = await run([main, part, '--count', String(count)], process.env);
+    // One line of figures, and none for a failure.
+    expect(printed).toMatch(new RegExp(`^${part}: .*$`));
+  },
+  patience,
+);
