@@ -2,7 +2,8 @@
 import { uncompiled } from './trace/call-marks.ts';
 import { deferredFunction, notAFunction } from './errors.ts';
 import { CompiledCode } from './trace/compiled-code.ts';
-import type { AnyFunction, CacheInfo } from './trace/compiled-code.ts';
+import type { CacheInfo } from './trace/cache-info.ts';
+import type { AnyFunction } from './trace/compiled-code.ts';
 import { currentStance, defaultSession, reportOnce, useNativeMemory } from './default-compiler.ts';
 import { checkOptions } from './options.ts';
 import type { CompileOptions } from './options.ts';

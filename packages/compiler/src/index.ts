@@ -14,7 +14,7 @@ export { compileCudaGraphs, compileGraphs } from './compile-graphs.ts';
 export type { CompiledGraph } from './build/compile-together.ts';
 export { compile } from './compile.ts';
 export type { CompiledFunction, CompiledMembers } from './compile.ts';
-export type { CacheInfo } from './trace/compiled-code.ts';
+export type { CacheInfo } from './trace/cache-info.ts';
 export { defaultSession, openDevices, reset, setConfig, setStance } from './default-compiler.ts';
 export type { Executable } from './run/executable.ts';
 export type { Mode } from './mode.ts';

@@ -3,33 +3,23 @@
 // Without caching (`forceDisableCaches`, `fxGraphCache: false`) the same store lies in a private temporary directory
 // that goes with the process. Such a one is used as well where the cache turns out not to keep what is built: the disk is full, or
 // somebody clears it again and again.
-import { readFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { get, invariant, isTsInductorError, stableHash } from '@tsinductor/base';
+import { invariant, isTsInductorError, stableHash } from '@tsinductor/base';
 import { cudaFlags } from '@tsinductor/runtime';
 import { graphNamespace, openStore, packBundle, unpackBundle } from '@tsinductor/cache';
 import type { Artifact as StoredArtifact, ArtifactStore } from '@tsinductor/cache';
 import type { Config } from '@tsinductor/config';
-import type { CompileUnit, CudaSource, CudaToolkit, KernelFacts, Toolchain } from '@tsinductor/runtime';
+import type { CompileUnit, CudaSource, CudaToolkit, Toolchain } from '@tsinductor/runtime';
 import { notKept } from '../errors.ts';
-import { messageOf } from './announcer.ts';
-import { cubinName, factsName, libraryName, planName, ptxName, sourceName } from './artifact-names.ts';
-import { isPlan } from '../run/plan.ts';
 import type { Plan } from '../run/plan.ts';
 import { compileHere } from './compile-here.ts';
 import type { CompileClient, Compiling } from './compile-client.ts';
 import type { MachinePlace } from './machine.ts';
 import { done, then } from './pending.ts';
 import type { Pending } from './pending.ts';
+import { libraryOf, readArtifact, readCuda } from './read-artifact.ts';
+import type { Artifact, CudaArtifact } from './read-artifact.ts';
 import type { BuildJob, CudaJob, EntryJob, GraphJob, Response } from './workers/protocol.ts';
-
-export interface Artifact {
-  /** The path of the shared object, whose bytes were just verified. */
-  readonly library: string;
-  readonly plan: Plan;
-  /** The generated C++, read when asked for. */
-  readonly source: () => string;
-}
 
 export interface BuildRequest {
   readonly key: string;
@@ -56,13 +46,6 @@ export interface CudaRequest {
   readonly source: CudaSource;
   readonly toolkit: CudaToolkit;
   readonly seconds: number;
-}
-
-/** Compiled CUDA in the cache. */
-export interface CudaArtifact {
-  readonly ptx: string;
-  readonly cubin: string;
-  readonly facts: readonly KernelFacts[];
 }
 
 /** An entry among saved artifacts. */
@@ -366,37 +349,4 @@ function functionsOf(plan: unknown): readonly string[] {
     readonly plans?: readonly unknown[];
   };
   return [...(entry === undefined ? [] : [entry]), ...Object.values(entries), ...plans.flatMap(functionsOf)];
-}
-
-const libraryOf = ({ paths }: StoredArtifact): string => get(new Map(Object.entries(paths)), libraryName);
-
-function readCuda({ paths }: StoredArtifact): CudaArtifact {
-  const files = new Map(Object.entries(paths));
-  const facts = JSON.parse(readFileSync(get(files, factsName), 'utf8')) as KernelFacts[];
-  return { ptx: get(files, ptxName), cubin: get(files, cubinName), facts };
-}
-
-/** undefined for an entry that another version wrote, or that is gone: it will be built anew under this version's key. */
-function readArtifact({ paths }: StoredArtifact): Artifact | undefined {
-  const files = new Map(Object.entries(paths));
-  if (![libraryName, planName, sourceName].every((name) => files.has(name))) return undefined;
-  const plan = readPlan(get(files, planName));
-  if (!isPlan(plan)) return undefined;
-  return { library: get(files, libraryName), plan, source: () => textOf(get(files, sourceName)) };
-}
-
-function readPlan(path: string): unknown {
-  try {
-    return JSON.parse(readFileSync(path, 'utf8'));
-  } catch {
-    return undefined;
-  }
-}
-
-function textOf(path: string): string {
-  try {
-    return readFileSync(path, 'utf8');
-  } catch (error) {
-    return `// the cache has it no more: ${messageOf(error)}\n`;
-  }
 }

@@ -9,7 +9,7 @@ import { findCudaToolkit, requireCudaToolkit, withCudaFlags } from '@tsinductor/
 import type { Bridge, CudaToolkit, CudaToolkitReport } from '@tsinductor/runtime';
 import type { Announcer } from './announcer.ts';
 import { Artifacts, placeOfArtifacts } from './artifacts.ts';
-import type { Artifact, BatchRequest, BuildRequest, CudaArtifact, CudaRequest } from './artifacts.ts';
+import type { BatchRequest, BuildRequest, CudaRequest } from './artifacts.ts';
 import type { CompileClient, Compiling } from './compile-client.ts';
 import { CompileClients } from './compile-clients.ts';
 import { cudaFlagsOf, factsText } from './cuda-flags.ts';
@@ -17,6 +17,7 @@ import type { Machine, NativeMachine } from './machine.ts';
 import { Machines } from './machines.ts';
 import { then } from './pending.ts';
 import type { Pending } from './pending.ts';
+import type { Artifact, CudaArtifact } from './read-artifact.ts';
 import { TuningRecords } from './tuning-records.ts';
 import type { GraphBuilt, GraphJob } from './workers/protocol.ts';
 

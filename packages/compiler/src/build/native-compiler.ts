@@ -17,7 +17,7 @@ import { NativeExecutable } from '../run/native-executable.ts';
 import { makePlan, reportOfPlan } from '../run/plan.ts';
 import { siteFinder } from '../run/site-finder.ts';
 import { placeOfArtifacts } from './artifacts.ts';
-import type { Artifact } from './artifacts.ts';
+import type { Artifact } from './read-artifact.ts';
 import { buildFingerprint } from './build-fingerprint.ts';
 import { remembered } from './builder.ts';
 import type { Builder } from './builder.ts';

@@ -6,7 +6,7 @@ import { at } from '@tsinductor/base';
 import { generateCudaBatch } from '@tsinductor/codegen-cuda';
 import type { CudaBatch as CudaPrograms } from '@tsinductor/codegen-cuda';
 import type { OtherDevice } from '@tsinductor/tensor/internal';
-import type { CudaArtifact } from '../build/artifacts.ts';
+import type { CudaArtifact } from '../build/read-artifact.ts';
 import type { Builder, CudaCodeRequest } from '../build/builder.ts';
 import type { BatchCompiler, CompiledGraph, ScheduledGraph } from '../build/compile-together.ts';
 import { watchingFor } from '../build/stage-log.ts';

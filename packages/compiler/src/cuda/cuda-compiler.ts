@@ -10,7 +10,7 @@ import type { CudaProgram } from '@tsinductor/codegen-cuda';
 import { fingerprint } from '@tsinductor/config';
 import { printGraph } from '@tsinductor/graph';
 import { LRUCache } from 'lru-cache';
-import type { CudaArtifact } from '../build/artifacts.ts';
+import type { CudaArtifact } from '../build/read-artifact.ts';
 import type { Builder, CudaCodeRequest } from '../build/builder.ts';
 import type { Pending } from '../build/pending.ts';
 import { cudaPipeline, showStage } from '../build/pipeline.ts';

@@ -10,6 +10,7 @@ import { isRecording, isTracking, requiresGrad, userScript, withoutGradients } f
 import { AliasedCalls } from './aliased-calls.ts';
 import { BreakLog } from './break-log.ts';
 import { breaksGraph } from './breaks.ts';
+import type { CacheInfo } from './cache-info.ts';
 import { ChangingInputs } from './changing-inputs.ts';
 import { ClosureInspection } from './closure-inspection.ts';
 import { graphBreak, reasonOf, recompileLimit, sharedWrite, stanceForbids } from '../errors.ts';
@@ -32,17 +33,6 @@ import type { TracedCall } from './trace-call.ts';
 
 export type AnyFunction = (this: never, ...args: never[]) => unknown;
 type Callable = (this: unknown, ...args: unknown[]) => unknown;
-
-export interface CacheInfo {
-  readonly entries: number;
-  readonly calls: number;
-  readonly hits: number;
-  readonly misses: number;
-  readonly recompiles: number;
-  /** Graphs that a lower tier answers while native code is built in the background, and those that went over to native code. */
-  readonly building: number;
-  readonly swaps: number;
-}
 
 export class CompiledCode {
   readonly name: string;

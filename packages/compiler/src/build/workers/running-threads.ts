@@ -23,24 +23,27 @@ export async function whileRunning<T>(running: Int32Array, work: () => Promise<T
 
 /** How long stopping may take, in milliseconds: threads whose commands are gone end within some. */
 const patience = 1000;
+/** How long a command may take to end of itself. Its watcher stays, and removes what it was working on. */
+const grace = 300;
 
 /**
- * Kills what the noted threads have started, until they have ended. `tellThreads` tells them that they are stopped: a thread that does
+ * Ends what the noted threads have started, until they have ended. `tellThreads` tells them that they are stopped: a thread that does
  * not wait for its command is gone at once, and nobody knows its commands any more, so these are looked for before. Blocks meanwhile. A
  * worker may begin one more command before it hears that it is stopped.
  */
 export function stopCommands(running: Int32Array, tellThreads: () => void): void {
   const never = new Int32Array(new SharedArrayBuffer(4));
-  const end = performance.now() + patience;
+  const started = performance.now();
   const threadsNow = (): readonly number[] =>
     [...running].filter((thread) => thread !== 0 && existsSync(taskOf(thread)));
   const before = threadsNow().flatMap(startedBy);
   tellThreads();
-  for (const command of before) kill(command);
+  for (const command of before) end(command, 'SIGTERM');
   for (;;) {
     const threads = threadsNow();
-    for (const command of threads.flatMap(startedBy)) kill(command);
-    if (threads.length === 0 || performance.now() > end) return;
+    const waited = performance.now() - started;
+    for (const command of threads.flatMap(startedBy)) end(command, waited < grace ? 'SIGTERM' : 'SIGKILL');
+    if (threads.length === 0 || waited > patience) return;
     Atomics.wait(never, 0, 0, 2);
   }
 }
@@ -57,10 +60,10 @@ function startedBy(thread: number): readonly number[] {
 }
 
 /** Each command leads a group; one that has just begun does not yet. */
-function kill(command: number): void {
+function end(command: number, signal: 'SIGTERM' | 'SIGKILL'): void {
   for (const target of [-command, command]) {
     try {
-      process.kill(target, 'SIGKILL');
+      process.kill(target, signal);
     } catch {
       // Nobody is left.
     }
