@@ -20,6 +20,7 @@ export function cases() {
     { name: 'rows', run: (a) => a.softmax(-1), inputs: [x] },
     { name: 'long rows', run: (a) => nn.functional.layerNorm(a, [3000]), inputs: [wide] },
     { name: 'columns', run: (a) => a.amax(0), inputs: [wide] },
+    { name: 'columns in pieces', run: (a) => a.sum(0).add(a.varMean(0)[0]), inputs: [randn([3000, 130])] },
     { name: 'split reduction', run: (a) => a.sum(), inputs: [vector] },
     { name: 'argmax', run: (a) => a.argmax(-1), inputs: [wide] },
     { name: 'scan', run: (a) => a.cumsum(-1), inputs: [wide] },

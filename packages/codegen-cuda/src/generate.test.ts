@@ -22,6 +22,13 @@ describe('the strategy', () => {
     [cases.summed('rows', [3000, 13]), ['rows, a thread each']],
     [cases.summed('columns', [203, 2100]), ['rows, a thread each']],
     [
+      cases.summed('columns', [600, 210]),
+      [
+        'reduction along an outer axis in pieces, a thread each',
+        'merges the pieces of a reduction along an outer axis',
+      ],
+    ],
+    [
       cases.summed('nothing', [100, 333]),
       ['reduction in chunks of 8192, a block each', 'merges the chunks of a reduction'],
     ],

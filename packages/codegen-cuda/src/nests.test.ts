@@ -61,6 +61,8 @@ const large: readonly Case[] = [
   scanned(130, 59),
   cases.summed('rows', [300, 1030]),
   cases.summed('columns', [203, 2100]),
+  cases.summed('columns', [700, 70]),
+  cases.summed('columns', [rows.extent, columns.extent], new Map([...rows.sizes, ...columns.sizes])),
   cases.summed('columns', [9000, 20]),
   cases.summed('nothing', [100, 333]),
   cases.summed('rows', [rows.extent, columns.extent], new Map([...rows.sizes, ...columns.sizes])),

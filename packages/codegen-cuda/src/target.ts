@@ -39,5 +39,18 @@ export const threadScratchBytes: number = 2048;
 /** Elements of a reduction to few results that one block takes: fixed, so that the order of a sum depends on sizes only. */
 export const splitChunk: number = 8192;
 
+/** So few results are reduced by blocks; of more that lie side by side, threads have one each. */
+export const fewResults: number = 64;
+
+/**
+ * Results side by side whose threads would not fill a device are reduced in pieces: of at least so many elements, at most so many
+ * pieces, for at most so many results.
+ */
+export const columnPieces: { readonly least: number; readonly most: number; readonly results: number } = {
+  least: 128,
+  most: 128,
+  results: 2 ** 18,
+};
+
 /** The side of the square tiles that go through shared memory. */
 export const tileSide: number = 32;

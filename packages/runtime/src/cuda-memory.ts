@@ -49,13 +49,14 @@ export class DeviceMemory {
   #cached = 0;
   #peak = 0;
   #driverAllocations = 0;
-  readonly #mostBytes: number;
+  /** How much this process may take. */
+  readonly mostBytes: number;
   readonly #reserve: Reserve | undefined;
 
   /** Throws UserError CUDA_OUT_OF_MEMORY where what is to be taken at once is not there. */
   constructor(context: CudaContext, { mostBytes, preallocate }: DeviceMemoryLimits) {
     this.#context = context;
-    this.#mostBytes = mostBytes;
+    this.mostBytes = mostBytes;
     if (!preallocate) return;
     const bytes = Math.floor(mostBytes / grain) * grain;
     const start = this.#ask(bytes);
@@ -111,13 +112,13 @@ export class DeviceMemory {
   }
 
   #outOfMemory(size: number): UserError {
-    return cudaOutOfMemoryFor(size, { inUse: this.#inUse, mostBytes: this.#mostBytes });
+    return cudaOutOfMemoryFor(size, { inUse: this.#inUse, mostBytes: this.mostBytes });
   }
 
   #allocate(size: number): number {
     if (this.#reserve !== undefined) return this.#carve(this.#reserve, size);
-    if (this.#inUse + this.#cached + size > this.#mostBytes) this.trim();
-    if (this.#inUse + size > this.#mostBytes) throw this.#outOfMemory(size);
+    if (this.#inUse + this.#cached + size > this.mostBytes) this.trim();
+    if (this.#inUse + size > this.mostBytes) throw this.#outOfMemory(size);
     const first = this.#ask(size);
     if (first !== undefined) return first;
     const isCached = this.#cached > 0;

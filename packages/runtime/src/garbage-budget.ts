@@ -9,16 +9,38 @@ import type { Generation } from './collector.ts';
 
 const mebibyte = 2 ** 20;
 
-/** Garbage that is allowed before the young generation is collected: at least, for results of a size, at most. */
-const leastYoung = 4 * mebibyte;
-const youngResults = 5;
-const mostYoung = 64 * mebibyte;
+/** How much garbage a memory has room for, in bytes. */
+export interface GarbageLimits {
+  /** Garbage that is allowed before the young generation is collected: at least, for results of a size, at most. */
+  readonly leastYoung: number;
+  readonly youngResults: number;
+  readonly mostYoung: number;
+  /** Growth that is allowed before everything is collected, at least. */
+  readonly leastAll: number;
+}
+
+export const hostLimits: GarbageLimits = {
+  leastYoung: 4 * mebibyte,
+  youngResults: 5,
+  mostYoung: 64 * mebibyte,
+  leastAll: 128 * mebibyte,
+};
 
 /**
- * Growth that is allowed before everything is collected: at least, and by what is alive; and so many results, because what is
- * alive then is no longer young.
+ * Of a device with so many bytes. A collection of the young generation takes as long there as a kernel that streams 300 MB, and a
+ * block is as near as any other: so there is garbage until a part of the memory is full of it.
  */
-const leastAll = 128 * mebibyte;
+export const deviceLimits = (bytes: number): GarbageLimits => ({
+  leastYoung: bytes / 16,
+  youngResults: 1,
+  mostYoung: bytes / 16,
+  leastAll: bytes / 8,
+});
+
+/**
+ * Growth that is allowed before everything is collected, by what is alive; and so many results, because what is alive then is no
+ * longer young.
+ */
 const allResults = 2;
 const shareOfAll = 8;
 
@@ -27,18 +49,25 @@ export const leastWeight = 4096;
 
 /** All numbers are bytes; what is in use counts what is dead and not yet found. */
 export class GarbageBudget {
+  readonly #limits: GarbageLimits;
   #afterYoung = 0;
   #afterAll = 0;
 
+  constructor(limits: GarbageLimits) {
+    this.#limits = limits;
+  }
+
   /** Whether `bytes` more are too much without a collection of the young generation. */
   isYoungDue(bytes: number, inUse: number): boolean {
+    const { leastYoung, youngResults, mostYoung } = this.#limits;
     const excess = inUse + bytes - this.#afterYoung;
     return excess > leastYoung && excess > Math.min(mostYoung, youngResults * bytes);
   }
 
   /** The same of a collection of everything. */
   isAllDue(bytes: number, inUse: number): boolean {
-    return inUse + bytes > this.#afterAll + allResults * bytes + Math.max(leastAll, this.#afterAll / shareOfAll);
+    const growth = Math.max(this.#limits.leastAll, this.#afterAll / shareOfAll);
+    return inUse + bytes > this.#afterAll + allResults * bytes + growth;
   }
 
   /** What is in use now is what a collection left. */

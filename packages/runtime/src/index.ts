@@ -24,6 +24,7 @@ export { assertedIsa, isIsaKnown, probeIsa, scalarIsa } from './isa.ts';
 export type { Isa, IsaReport } from './isa.ts';
 export { createStoragePool, sizeClassOf } from './storage-pool.ts';
 export type { Block, StoragePool } from './storage-pool.ts';
+export { deviceLimits } from './garbage-budget.ts';
 export { Reclaimer } from './reclaimer.ts';
 export { createWatcher } from './watcher.ts';
 export type { Watcher, WatchListener } from './watcher.ts';

@@ -1,5 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import type { Generation } from './collector.ts';
+import { deviceLimits } from './garbage-budget.ts';
 import { Reclaimer } from './reclaimer.ts';
 import { createStoragePool } from './storage-pool.ts';
 import type { Watcher } from './watcher.ts';
@@ -74,6 +75,29 @@ describe('when it is time to collect', () => {
     reclaimer.released(0);
     reclaimer.makeRoom(mebibyte, () => 8 * mebibyte);
     expect(collections.length).toBeGreaterThan(before);
+  });
+
+  test.each([4096, mebibyte, 64 * mebibyte])('results of %i bytes on a device may fill a part of it', (bytes) => {
+    let inUse = 0;
+    let most = 0;
+    const { watcher, collections } = recorded(() => (inUse = 0));
+    const memory = 16 * 1024 * mebibyte;
+    const reclaimer = new Reclaimer(watcher, deviceLimits(memory));
+    const calls = (3 * memory) / 16 / bytes;
+    for (let call = 0; call < calls; call += 1) {
+      reclaimer.makeRoom(bytes, () => inUse);
+      inUse += bytes;
+      most = Math.max(most, inUse);
+    }
+    expect(most).toBeLessThanOrEqual(memory / 16);
+    expect(collections).toEqual(['young', 'young']);
+  });
+
+  test('where there is no more memory everything is collected, if that is any use', () => {
+    const { watcher, collections } = recorded();
+    expect(new Reclaimer(watcher).makeAllRoom(() => 0)).toBe(true);
+    expect(collections).toEqual(['all']);
+    expect(new Reclaimer(recorded(undefined, false).watcher).makeAllRoom(() => 0)).toBe(false);
   });
 
   test('where collecting is no use it is asked for once', () => {

@@ -20,6 +20,8 @@ export type DeviceName = Device | 'cuda';
 
 /** A device with a memory of its own. Its work happens in the order in which it was asked for. */
 export interface TensorDevice {
+  /** How much memory this process may take there. */
+  readonly memoryBytes: number;
   /** Memory of any content, at least `bytes` of it, at an address of the device. */
   acquire(bytes: number): Block;
   release(block: Block): void;

@@ -4,7 +4,7 @@
 // leases. A lease goes from a storage that was released to the next one that is made; and small results that are made one
 // after another lie side by side in one block, with one lease, which the collector finds when the last of them is unreachable.
 // What shares a block is of one size, and little in sum, so that a result that is kept for long keeps little else.
-import { hostResources, Reclaimer, sizeClassOf } from '@tsinductor/runtime';
+import { deviceLimits, hostResources, Reclaimer, sizeClassOf } from '@tsinductor/runtime';
 import type { Block, StoragePool, Watcher } from '@tsinductor/runtime';
 
 export type StorageKind = 'pooled' | 'heap' | 'shared' | 'device';
@@ -93,8 +93,8 @@ export class StorageRegistry {
   bytesInUse = 0;
   peak = 0;
   #watcher: Watcher;
-  /** Of devices, whose memory is not the pool's. */
-  #reclaimer: Reclaimer;
+  /** Of devices, whose memory is not the pool's, once there is one. */
+  #reclaimer: Reclaimer | undefined;
   /** All by their ids, and those without a lease. */
   readonly #holdings: Holding[] = [];
   readonly #idle: Holding[] = [];
@@ -110,14 +110,13 @@ export class StorageRegistry {
 
   constructor(watcher: Watcher) {
     this.#watcher = watcher;
-    this.#reclaimer = new Reclaimer(watcher);
     this.watchBy(watcher);
   }
 
   /** From now on leases are watched by `watcher`. */
   watchBy(watcher: Watcher): void {
     this.#watcher = watcher;
-    this.#reclaimer = new Reclaimer(watcher);
+    this.#reclaimer = undefined;
     this.#spare = [];
     this.letGo();
     watcher.listen({
@@ -140,12 +139,18 @@ export class StorageRegistry {
     this.#watcher.settle();
   }
 
-  /** Before `bytes` are taken on a device: what nobody holds there is given back. */
-  makeRoomOnDevice(bytes: number): void {
+  /** Before `bytes` are taken on a device that has `memoryBytes`: what nobody holds there is given back, if that is worth it. */
+  makeRoomOnDevice(bytes: number, memoryBytes: number): void {
     this.settle();
     const { device } = this.#tallies;
+    this.#reclaimer ??= new Reclaimer(this.#watcher, deviceLimits(memoryBytes));
     this.#reclaimer.released(device.bytes);
     this.#reclaimer.makeRoom(bytes, () => device.bytes);
+  }
+
+  /** The same where the device has no more: all that nobody holds. Whether there is any use in asking it again. */
+  makeAllRoomOnDevice(): boolean {
+    return this.#reclaimer?.makeAllRoom(() => this.#tallies.device.bytes) === true;
   }
 
   /** From now on one storage has `bytes` of a kind, in a block if it is of a pool. */

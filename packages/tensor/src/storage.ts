@@ -6,12 +6,12 @@
 // eager operators, all of them before the pool is open, and everything beyond half the memory the pool should hold, are plain
 // ArrayBuffers, which V8 frees by itself. Compiled functions read those too, so they begin at a line of the cache, and large ones
 // are on huge pages. Memory of a device has an address and no buffer here: it is copied, and written to by programs of its device.
-import { invariant } from '@tsinductor/base';
+import { invariant, isTsInductorError } from '@tsinductor/base';
 import type { DType } from '@tsinductor/base';
 import { createWatcher } from '@tsinductor/runtime';
 import type { Block, StoragePool, Watcher } from '@tsinductor/runtime';
 import { openDevice } from './device.ts';
-import type { Device, OtherDevice } from './device.ts';
+import type { Device, OtherDevice, TensorDevice } from './device.ts';
 import { byteSize, makeElements, viewElements } from './element-array.ts';
 import type { ElementArray } from './element-array.ts';
 import { badArgument, detachedBuffer, deviceMemory, outOfMemory } from './errors.ts';
@@ -324,11 +324,22 @@ export function allocateResult(bytes: number): Storage {
 /** Memory of a device, of any content. */
 export function allocateOn(device: OtherDevice, bytes: number): Storage {
   const pool = openDevice(device);
-  registryOf().makeRoomOnDevice(bytes);
-  const block = pool.acquire(bytes);
+  registryOf().makeRoomOnDevice(bytes, pool.memoryBytes);
+  const block = acquireOn(pool, bytes);
   const memory = { buffer: block.buffer, byteOffset: 0, byteLength: bytes, device };
   const lease = registryOf().take('device', bytes, { block, pool });
   return new Storage(memory, { kind: 'device', lease, address: block.address });
+}
+
+function acquireOn(pool: TensorDevice, bytes: number): Block {
+  try {
+    return pool.acquire(bytes);
+  } catch (error) {
+    // What was dropped may still be counted as in use.
+    if (!isTsInductorError(error) || error.code !== 'CUDA_OUT_OF_MEMORY' || !registryOf().makeAllRoomOnDevice())
+      throw error;
+    return pool.acquire(bytes);
+  }
 }
 
 /** The user's own memory. */

@@ -28,6 +28,7 @@ import type {
   Stmt,
 } from '@tsinductor/ir';
 import type { CudaTarget } from '../target.ts';
+import { shouldSplitColumns, writePieceMerges, writePieces } from './columns.ts';
 import { writeContract } from './contract.ts';
 import type { Grid, Nest } from './nest.ts';
 import { writePointwise } from './pointwise.ts';
@@ -107,6 +108,11 @@ function treePhases(group: Group, tree: LoopTree): readonly Phase[] {
     );
   }
   const nodes = nodesBelow(tree);
+  if (shouldSplitColumns(group, tree))
+    return [
+      { nodes, write: (nest) => writePieces(nest, tree) },
+      { nodes, write: (nest) => writePieceMerges(nest, tree) },
+    ];
   if (!shouldSplit(group, tree)) return [{ nodes, write: (nest) => writeTree(nest, tree) }];
   return [
     { nodes, write: (nest) => writeChunks(nest, tree) },

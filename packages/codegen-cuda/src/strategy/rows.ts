@@ -1,5 +1,6 @@
 // Nests with reductions, scans or several stages: each point of their outer loops is a row, which goes to a block whose
 // threads share it, or to one thread where rows are short or neighbouring rows lie side by side.
+import { at } from '@tsinductor/base';
 import {
   emptyFrame,
   isLeaf,
@@ -11,9 +12,9 @@ import {
   typicalValue,
 } from '@tsinductor/codegen';
 import { ceilDivide, int } from '@tsinductor/ir';
-import type { Axis, LoopNode, LoopTree } from '@tsinductor/ir';
+import type { Axis, Group, LoopNode, LoopTree } from '@tsinductor/ir';
 import { mapThreads, mostBlocks, shortRow, teamThreads, threadScratchBytes } from '../target.ts';
-import { axisValue, byThreadsOfGrid, gridOf, loop, nodeAt, share, unravel } from './nest.ts';
+import { axisValue, byThreadsOfGrid, gridOf, loop, share, unravel } from './nest.ts';
 import type { Grid, Nest } from './nest.ts';
 import { rowBytes, rowsOf, writeOpened } from './serial.ts';
 import { innerPoints, outerPoints, writeTeamChildren } from './team.ts';
@@ -61,7 +62,7 @@ function favoursThreads(nest: Nest, tree: LoopTree): boolean {
   if (!rowsFit(nest, tree)) return false;
   if (innerPoints(tree) < shortRow) return true;
   const points = typicalValue(outerPoints(tree));
-  return isLeaf(tree) && points >= 2048 && liesAlong(nest, tree);
+  return isLeaf(tree) && points >= 2048 && liesAlong(nest.group, tree);
 }
 
 function rowsFit(nest: Nest, tree: LoopTree): boolean {
@@ -78,11 +79,11 @@ function rowsFit(nest: Nest, tree: LoopTree): boolean {
 }
 
 /** Whether most loads of the leaf are of neighbouring elements along its last parallel axis. */
-function liesAlong(nest: Nest, tree: LoopTree): boolean {
+export function liesAlong(group: Group, tree: LoopTree): boolean {
   const axis = outerAxes(tree).at(-1);
   if (axis === undefined) return false;
-  const loads = nodesBelow(tree).flatMap((index) => loadsOf(nodeAt(nest, index)));
-  const along = loads.filter((at) => strideAlong(at, axis.name) === 1);
+  const loads = nodesBelow(tree).flatMap((index) => loadsOf(at(group.nodes, index)));
+  const along = loads.filter((place) => strideAlong(place, axis.name) === 1);
   return along.length * 2 > loads.length;
 }
 

@@ -14,7 +14,7 @@ import {
 } from '@tsinductor/codegen';
 import { add, ceilDivide, floorDivide, int, modulo, multiply } from '@tsinductor/ir';
 import type { Axis, Group, Index, KernelBuffer, LoopTree } from '@tsinductor/ir';
-import { mapThreads, mostBlocks, splitChunk } from '../target.ts';
+import { fewResults, mapThreads, mostBlocks, splitChunk } from '../target.ts';
 import {
   axisValue,
   byThreads,
@@ -34,39 +34,49 @@ import type { Carrying, State } from './states.ts';
 
 const threads = mapThreads;
 
-interface Split {
+/** A reduction in chunks. */
+export interface Split {
   readonly tree: LoopTree;
   readonly outer: readonly Axis[];
   readonly over: readonly Axis[];
   readonly results: Index;
   readonly elements: Index;
+  /** How many elements of the reduction a chunk has, and how many chunks there are. */
+  readonly length: Index;
   readonly chunks: Index;
 }
 
-function splitOf(tree: LoopTree): Split {
+export function splitOf(tree: LoopTree, lengthOf: (elements: Index) => Index = () => int(splitChunk)): Split {
   const outer = parallelBands(tree).map(({ axis }) => axis);
   const over = tree.loops.filter(({ role }) => role === 'reduction').map(({ axis }) => axis);
   const elements = product(over.map(({ extent }) => extent));
   const results = product(outer.map(({ extent }) => extent));
-  return { tree, outer, over, results, elements, chunks: ceilDivide(elements, int(splitChunk)) };
+  const length = lengthOf(elements);
+  return { tree, outer, over, results, elements, length, chunks: ceilDivide(elements, length) };
 }
 
-/** Whether a tree has so few results that whole blocks would idle. */
-export function shouldSplit(group: Group, tree: LoopTree): boolean {
+/** Whether a tree is a reduction whose states may be merged: nothing but it and what it reads is computed in its loops. */
+export function canSplit(group: Group, tree: LoopTree): boolean {
   if (!isLeaf(tree)) return false;
   const nodes = nodesBelow(tree).map((index) => at(group.nodes, index));
   const rows = new Set(group.locals.filter(({ kind }) => kind === 'row').map(({ buffer }) => buffer));
   const fits = nodes.every(
     ({ kind, outs }) => kind === 'reduce' || (kind === 'map' && !outs.some((out) => rows.has(out))),
   );
+  return fits && nodes.some(({ kind }) => kind === 'reduce');
+}
+
+/** Whether a tree has so few results that whole blocks would idle. */
+export function shouldSplit(group: Group, tree: LoopTree): boolean {
+  if (!canSplit(group, tree)) return false;
   const { results, elements } = splitOf(tree);
   // Of unknown length, a reduction may be long: a second kernel costs little where it is not.
   const many = (staticValue(elements) ?? Infinity) > splitChunk;
-  return fits && many && nodes.some(({ kind }) => kind === 'reduce') && typicalValue(results) <= 64;
+  return many && typicalValue(results) <= fewResults;
 }
 
 /** The workspaces of the partial states: one per state of each reduction. */
-function partials(nest: Nest, { tree, results, chunks }: Split): ReadonlyMap<Carrying, readonly KernelBuffer[]> {
+export function partials(nest: Nest, { tree, results, chunks }: Split): ReadonlyMap<Carrying, readonly KernelBuffer[]> {
   const nodes = nodesBelow(tree)
     .map((index) => nodeAt(nest, index))
     .filter(isCarrying);

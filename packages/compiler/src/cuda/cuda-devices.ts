@@ -83,6 +83,10 @@ export class CudaTensorDevice implements TensorDevice {
     this.#session = session;
   }
 
+  get memoryBytes(): number {
+    return this.cuda.memory.mostBytes;
+  }
+
   acquire(bytes: number): Block {
     return { ...this.cuda.memory.acquire(bytes), buffer: new ArrayBuffer(0) };
   }
