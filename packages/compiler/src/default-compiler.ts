@@ -150,11 +150,12 @@ function bridgeForMemory(): Bridge | undefined {
   }
 }
 
+/** Who asks where its arrays lie has native code, of whichever session: then there is a bridge to be had. */
 const plainMemory = (): OpenedMemory => ({
   isNative: false,
   pool: createStoragePool(undefined),
   watcher: createWatcher(undefined),
-  addressOf: () => 0,
+  addressOf: (array) => defaultSession().requireNative().bridge.addressOf(array),
   preferHugePages: () => undefined,
 });
 

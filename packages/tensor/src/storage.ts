@@ -277,6 +277,8 @@ const unpooledStorage = (memory: StorageMemory, kind: 'heap' | 'shared'): Storag
 function lineIn(buffer: ArrayBuffer, provider: StorageProvider): number {
   for (let from = 0; from < buffer.byteLength; from += mostViewed)
     provider.preferHugePages?.(new Uint8Array(buffer, from, Math.min(mostViewed, buffer.byteLength - from)));
+  // Without native memory nobody can tell, and there is no native code yet.
+  if (provider.isProvisional?.() === true) return 0;
   const address = provider.addressOf?.(new Uint8Array(buffer, 0, cacheLine)) ?? 0;
   return (cacheLine - (address % cacheLine)) % cacheLine;
 }
