@@ -25,6 +25,7 @@ export default {
     '^tsinductor$': '<rootDir>/packages/tsinductor/src/index.ts',
   },
   modulePathIgnorePatterns: ['/dist/', '<rootDir>/benchmarks/peers/'],
+  testSequencer: '<rootDir>/tools/jest-sequencer.mjs',
   setupFiles: ['<rootDir>/tools/jest-setup.mjs'],
   // What takes minutes: `npm run test:full` and `npm run structure:native`.
   testPathIgnorePatterns: ['/node_modules/', '-full\\.test\\.ts$', '<rootDir>/tests/structure/native.test.ts'],
