@@ -19,6 +19,7 @@ const layers: readonly (readonly string[])[] = [
   ['scheduler', 'codegen-cpp', 'codegen-cuda', 'cache'],
   ['tensor'],
   ['compiler'],
+  ['optim'],
   ['cli', 'tsinductor'],
 ];
 // Stand beside the layers: only tests import them.

@@ -34,7 +34,7 @@ const packages = fileURLToPath(new URL('../packages', import.meta.url));
 const lib = `${packages}/tsinductor/lib`;
 
 /** Workspaces that the others call, and their importers load no earlier. */
-const whenCalled = ['codegen-cpp', 'codegen-cuda', 'codegen-js', 'dsl', 'lowering', 'scheduler'];
+const whenCalled = ['codegen-cpp', 'codegen-cuda', 'codegen-js', 'dsl', 'lowering', 'optim', 'scheduler'];
 /** The same of Node's own and other people's. */
 const othersWhenCalled = [
   'acorn',
@@ -59,9 +59,11 @@ function entriesOf(workspace) {
 const workspaces = readdirSync(packages).filter((name) => existsSync(`${packages}/${name}/package.json`));
 const entries = workspaces.filter((name) => !apart.includes(name)).flatMap(entriesOf);
 const moduleOf = new Map(entries.map(({ specifier, module }) => [specifier, module]));
-/** The text that an entry is in. The public language is beside the workspace that it passes on. */
-const textOf = ({ workspace, specifier }) =>
-  specifier === 'tsinductor/dsl' ? 'dsl' : whenCalled.includes(workspace) ? workspace : 'core';
+/** The text that an entry is in. A subpath of the published package is beside the workspace that it passes on. */
+const textOf = ({ workspace, specifier }) => {
+  const home = specifier.startsWith('tsinductor/') ? specifier.slice('tsinductor/'.length) : workspace;
+  return whenCalled.includes(home) ? home : 'core';
+};
 const ours = /^(@tsinductor\/|tsinductor$|tsinductor\/)/;
 
 /** What all texts and workers have in common. */

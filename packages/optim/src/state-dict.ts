@@ -1,0 +1,83 @@
+// The state of an optimiser in the form of PyTorch's state_dict: for each parameter, by its number, what is kept for it; for each group
+// its learning rate and which parameters it has.
+import { isTensor, noGrad, tensor } from '@tsinductor/tensor';
+import type { Tensor } from '@tsinductor/tensor';
+import type { CommonOptions } from './algorithm.ts';
+import { stateDiffers } from './errors.ts';
+import type { Group, Slot } from './optimizer.ts';
+
+/** What an optimiser needs to go on: `state` by the number of the parameter, among all of them. */
+export interface OptimizerState {
+  readonly state: Readonly<Record<string, Readonly<Record<string, Tensor>>>>;
+  readonly paramGroups: readonly { readonly lr: number; readonly params: readonly number[] }[];
+}
+
+/** The state, whose tensors are the optimiser's own. */
+export function readState<Options extends CommonOptions>(groups: readonly Group<Options>[]): OptimizerState {
+  const slots = groups.flatMap((group) => group.slots);
+  let next = 0;
+  return {
+    state: Object.fromEntries(slots.map(({ step, state }, index) => [index, { step, ...state }])),
+    paramGroups: groups.map((group) => ({ lr: group.lr, params: group.slots.map(() => next++) })),
+  };
+}
+
+/** Takes over a state by copying; gives the learning rates of the groups. Throws UserError OPTIM_STATE, having changed nothing. */
+export function writeState<Options extends CommonOptions>(
+  groups: readonly Group<Options>[],
+  { state, paramGroups }: OptimizerState,
+): readonly number[] {
+  const slots = groups.flatMap((group) => group.slots);
+  if (paramGroups.length !== groups.length)
+    throw stateDiffers(`it has ${String(paramGroups.length)} groups, and there are ${String(groups.length)}`);
+  const saved = slots.map((slot, index) => partsFor(slot, index, state[String(index)]));
+  noGrad(() => {
+    takeSteps(
+      slots,
+      saved.map(({ step }) => step),
+    );
+    saved.forEach(({ parts }) => {
+      for (const [own, other] of parts) own.copy_(other);
+    });
+  });
+  return paramGroups.map(({ lr }) => lr);
+}
+
+interface Parts {
+  readonly step: number;
+  readonly parts: readonly (readonly [own: Tensor, saved: Tensor])[];
+}
+
+function partsFor({ state }: Slot, index: number, saved: Readonly<Record<string, Tensor>> | undefined): Parts {
+  const what = `parameter ${String(index)}`;
+  if (saved === undefined) throw stateDiffers(`it has nothing of ${what}`);
+  const { step, ...others } = saved;
+  if (names(others) !== names(state))
+    throw stateDiffers(`of ${what} it has ${names(others)}, and ${names(state)} is kept`);
+  if (!isTensor(step) || step.numel !== 1) throw stateDiffers(`of ${what} it has no number of steps`);
+  const parts = Object.entries(state).map(([name, own]) => {
+    const other = others[name];
+    if (!isTensor(other) || other.shape.join() !== own.shape.join())
+      throw stateDiffers(`${name} of ${what} has not the shape [${own.shape.join(', ')}]`);
+    return [own, other] as const;
+  });
+  return { step: Number(step.item()), parts };
+}
+
+function names(record: object): string {
+  const all = Object.keys(record).sort().join(', ');
+  return all === '' ? 'nothing' : all;
+}
+
+/** Parameters with as many steps share their count again. */
+function takeSteps(slots: readonly Slot[], counts: readonly number[]): void {
+  const shared = new Map<string, Tensor>();
+  slots.forEach((slot, index) => {
+    const count = counts[index] ?? 0;
+    const { device } = slot.step;
+    const key = `${String(count)} ${device}`;
+    const step = shared.get(key) ?? tensor(count, { dtype: 'f64' }).to(device);
+    shared.set(key, step);
+    slot.step = step;
+  });
+}
