@@ -24,7 +24,79 @@ restore();
 
 const captures = (give: () => Record<string, unknown>): CompileOptions => ({ captures: give });
 
+/** A model as a class: what it does depends on its fields, and on those of its layers. */
+class Layer {
+  training = true;
+  weight = ones([3]);
+  forward(x: Tensor): Tensor {
+    return this.training ? x.mul(this.weight) : x.sub(this.weight);
+  }
+}
+class Stack {
+  readonly layers: Layer[] = [new Layer()];
+  seen = 0;
+  forward(x: Tensor): Tensor {
+    let y = x;
+    for (const layer of this.layers) y = layer.forward(y);
+    return y;
+  }
+  counted(x: Tensor): Tensor {
+    this.seen += 1;
+    return this.forward(x);
+  }
+}
+
+let made = new Stack();
+
 export const closuresPrograms: Programs = {
+  'a field of a captured object that changes': program({
+    make: () => (x: Tensor) => x.mul(table.scale),
+    calls: (f) => {
+      const before = f(three());
+      table.scale = 7;
+      const after = f(three());
+      restore();
+      return [before, after, f(three())];
+    },
+    graphs: 2,
+    recompiles: 1,
+  }),
+  'layers of a model that change between calls': program({
+    make: () => {
+      const stack = (made = new Stack());
+      return (x: Tensor) => stack.forward(x);
+    },
+    calls: (f) => {
+      const { layers } = made;
+      const [first = new Layer()] = layers;
+      const changes = [
+        () => (first.training = true),
+        () => (first.training = false),
+        () => (first.weight = ones([3]).mul(5)),
+        () => layers.push(new Layer()),
+        () => (layers.length = 1),
+        () => (layers[0] = new Layer()),
+      ];
+      return changes.map((change) => {
+        change();
+        return f(three());
+      });
+    },
+    graphs: 5,
+    recompiles: 4,
+  }),
+  'a field that the function itself counts with': program({
+    make: () => {
+      const stack = (made = new Stack());
+      return (x: Tensor) => stack.counted(x).mul(1);
+    },
+    calls: (f) => {
+      const { seen } = made;
+      return [f(three()), f(three()), made.seen - seen];
+    },
+    graphs: 1,
+    breaks: 1,
+  }),
   'constants, and data that nothing writes to': program({
     make: () => (x: Tensor) => x.mul(fixed).add(table.untouched),
     calls: (f) => [f(three()), f(three())],

@@ -9,7 +9,10 @@ function inspect(fn: () => unknown): { readonly inspection: ClosureInspection; r
   const told: string[] = [];
   const listener = { tell: (topic: string) => told.push(topic), isWatching: () => true };
   return {
-    inspection: new ClosureInspection({ name: 'f', fn, file: undefined, captured: [], given: [] }, listener),
+    inspection: new ClosureInspection(
+      { name: 'f', fn, file: undefined, captured: [], guarded: new Set(), given: [] },
+      listener,
+    ),
     told,
   };
 }

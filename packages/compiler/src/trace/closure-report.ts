@@ -18,6 +18,8 @@ export interface Inspected {
   readonly file: string | undefined;
   /** What `captures` gives: guarded at every call. */
   readonly captured: readonly string[];
+  /** Fields of objects around it that are guarded at every call, as `table.scale`. */
+  readonly guarded: ReadonlySet<string>;
   /** What it was called with. */
   readonly given: readonly unknown[];
 }
@@ -40,7 +42,7 @@ export function reportClosure(inspected: Inspected, closure: ReadonlyMap<string,
 }
 
 function reportOne(
-  { name, fn, file, captured }: Inspected,
+  { name, fn, file, captured, guarded }: Inspected,
   closure: ReadonlyMap<string, unknown> | undefined,
 ): ClosureReport {
   const writes = findOuterWrites(fn).map(({ name: variable, line }) => ({
@@ -49,7 +51,7 @@ function reportOne(
   }));
   if (closure === undefined) return { notes: writes, watches: [] };
   const reads = findClosureReads(fn, { file, closure }).filter(
-    ({ name: variable }) => !captured.includes(variable.replace(/^.*\./, '')),
+    ({ name: variable }) => !guarded.has(variable) && !captured.includes(variable.replace(/^.*\./, '')),
   );
   const notes = reads.map(({ name: variable, line, writtenAt }) => {
     const why =

@@ -28,7 +28,7 @@ import { countTiers } from '../run/tiered-executable.ts';
 import { Specialisation } from './specialisation.ts';
 import type { Surroundings } from './surroundings.ts';
 import type { Mismatch } from './specialisation.ts';
-import { traceCall } from './generalise.ts';
+import { traceWatching } from './trace-watching.ts';
 import type { TracedCall } from './trace-call.ts';
 
 export type AnyFunction = (this: never, ...args: never[]) => unknown;
@@ -345,10 +345,11 @@ export class CompiledCode {
       const keepScalars = this.#settings.config().alwaysKeepTensorConstants;
       const isVariable = (path: string): boolean =>
         (dynamic ?? this.#changing.hasNumber(path)) && !path.startsWith('captures');
-      const { traced, notes } = withoutGradients(() => traceCall(call, { isDynamic, keepScalars, isVariable }));
+      const tracing = { isDynamic, keepScalars, isVariable };
+      const { traced, notes } = withoutGradients(() => traceWatching(call, tracing));
       for (const note of notes) if (!this.#notes.includes(note)) this.#notes.push(note);
       if (!('error' in traced)) {
-        this.#inspectSource(scope);
+        this.#inspectSource(scope, traced);
         return traced;
       }
       this.#breakGraph(traced.error);
@@ -374,11 +375,12 @@ export class CompiledCode {
   }
 
   /** Reports what it does with variables around it, once; looks at each further trace whether they are what they were. */
-  #inspectSource({ captures, arguments: given }: CallScope): void {
+  #inspectSource({ captures, arguments: given }: CallScope, { outerReads = [] }: TracedCall): void {
     this.#inspection?.look(this.name);
     const captured = Object.keys(captures ?? {});
+    const guarded = new Set(outerReads.map(({ path }) => path));
     this.#inspection ??= new ClosureInspection(
-      { name: this.name, fn: this.#fn, file: this.#file, captured, given },
+      { name: this.name, fn: this.#fn, file: this.#file, captured, guarded, given },
       {
         tell: (topic, text) => {
           this.#notes.push(text);

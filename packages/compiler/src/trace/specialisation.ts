@@ -24,6 +24,7 @@ import type { CallScope, GuardFailure, GuardNode } from './guard.ts';
 import type { Point } from './explain-number.ts';
 import { setNumbers } from './number-inputs.ts';
 import { OpenValues } from './open-values.ts';
+import { changedRead, printRead, readsHold } from './outer-reads.ts';
 import { resultMaker } from './result-source.ts';
 import type { RanCall } from './result-source.ts';
 import { putTogether } from './result.ts';
@@ -83,8 +84,9 @@ export class Specialisation {
 
   fits(scope: CallScope): boolean {
     this.#slots[0] = scope;
-    const { guards, captured } = this.#traced;
+    const { guards, captured, outerReads } = this.#traced;
     if (checkGuards(guards, this.#slots, this.#leaves) !== guardsHold) return false;
+    if (outerReads !== undefined && !readsHold(outerReads)) return false;
     for (const { tensor, guard } of captured) if (!meetsTensor(tensor, guard)) return false;
     return this.#open === undefined || this.#open.isAsBefore(this.#slots, this.#leaves) || this.#fitsOpen();
   }
@@ -128,7 +130,9 @@ export class Specialisation {
 
   /** Why a call does not fit whose guards hold. */
   #otherReason(): string {
-    const { captured, sizeGuards, sizeHolds, conditions } = this.#traced;
+    const { captured, sizeGuards, sizeHolds, conditions, outerReads = [] } = this.#traced;
+    const read = changedRead(outerReads);
+    if (read !== undefined) return read;
     const changed = captured.find(({ tensor, guard }) => !meetsTensor(tensor, guard));
     if (changed !== undefined) return `a captured tensor is no longer ${printTensorGuard(changed.guard)}`;
     if (sizeHolds !== undefined && !sizeHolds(this.#leaves))
@@ -219,11 +223,12 @@ export class Specialisation {
 
   /** One line for each thing that is required. */
   guards(): string[] {
-    const { guards, captured, sizeGuards } = this.#traced;
+    const { guards, captured, sizeGuards, outerReads = [] } = this.#traced;
     const isCount = ({ expect }: GuardNode): boolean => expect.kind === 'count';
     return [
       ...guards.nodes.filter((node) => !isCount(node)).map(printGuard),
       ...guards.nodes.filter(isCount).map(printGuard),
+      ...outerReads.map(printRead),
       ...captured.map(({ guard }) => `captured tensor: ${printTensorGuard(guard)}`),
       ...sizeGuards.map(({ text }) => text),
       ...this.#traced.conditions.map(({ text }) => text),

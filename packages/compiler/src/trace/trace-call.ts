@@ -17,6 +17,7 @@ import { CallSizes, namesOfSizes } from '../run/call-sizes.ts';
 import type { CallScope, GuardNode, GuardTree, TensorGuard } from './guard.ts';
 import { observe } from './observe.ts';
 import type { Observation } from './observe.ts';
+import type { OuterRead } from './outer-reads.ts';
 import { tracedRun } from './run-again.ts';
 import { guardTensor, TracedInputs } from './traced-inputs.ts';
 import type { ResultSource } from './result-source.ts';
@@ -99,6 +100,8 @@ export interface TracedCall {
   readonly results: readonly ResultSource[];
   readonly sizeGuards: readonly SizeGuard[];
   readonly sizeHolds: ((leaves: readonly Tensor[]) => boolean) | undefined;
+  /** Fields of objects around the function that were read. */
+  readonly outerReads?: readonly OuterRead[];
 }
 
 /** Whether an axis of the argument at a path is symbolic, without a mark. */
@@ -127,6 +130,8 @@ export interface Tracing {
   readonly isDynamic: IsDynamic;
   /** Whether tensors of one element that the function makes are constants, and not numbers in the graph. */
   readonly keepScalars: boolean;
+  /** Runs the function within what is looked after meanwhile. */
+  readonly around: <T>(run: () => T) => T;
 }
 
 /** Traces `call` by a plan. Runs the function once, on stand-ins. */
@@ -162,7 +167,8 @@ export function traceOnce(call: Call, tracing: Tracing, plan: TracePlan): Traced
   });
   try {
     const { thisArg, args } = observation;
-    const result = tracedRun(() => observation.run(() => session.run(() => call.fn.apply(thisArg, [...args]))));
+    const run = (): unknown => call.fn.apply(thisArg, [...args]);
+    const result = tracedRun(() => observation.run(() => session.run(() => tracing.around(run))));
     const outputs: Tensor[] = [];
     const template = takeApart(result, outputs, (value) => observation.slotOf(value));
     const traced = session.finish(outputs);

@@ -1,0 +1,15 @@
+// Tracing a call, and what it reads of objects that the function closes over.
+import { traceCall } from './generalise.ts';
+import { watchAround } from './outer-reads.ts';
+import type { AliasedCall, Call, TracedCall, Tracing } from './trace-call.ts';
+
+/** A traced call, whose guards have what was read around the function. Throws UserError TRACE_WRITE where it writes there. */
+export function traceWatching(
+  call: Call,
+  tracing: Omit<Tracing, 'around'>,
+): { readonly traced: TracedCall | AliasedCall; readonly notes: readonly string[] } {
+  const { fn, scope } = call;
+  const watch = watchAround(fn, [scope.this, ...scope.arguments]);
+  const { traced, notes } = traceCall(call, { ...tracing, around: (run) => watch.during(run) });
+  return { traced: 'error' in traced ? traced : { ...traced, outerReads: watch.reads() }, notes };
+}
