@@ -1,4 +1,5 @@
 // Tracing a call, and what it reads of objects that the function closes over.
+import { isTensor } from '@tsinductor/tensor';
 import { traceCall } from './generalise.ts';
 import { watchAround } from './outer-reads.ts';
 import type { AliasedCall, Call, TracedCall, Tracing } from './trace-call.ts';
@@ -11,5 +12,9 @@ export function traceWatching(
   const { fn, scope } = call;
   const watch = watchAround(fn, [scope.this, ...scope.arguments]);
   const { traced, notes } = traceCall(call, { ...tracing, around: (run) => watch.during(run) });
-  return { traced: 'error' in traced ? traced : { ...traced, outerReads: watch.reads() }, notes };
+  if ('error' in traced) return { traced, notes };
+  // What `captures` gives is read again at every call.
+  const given = new Set(Object.values(scope.captures ?? {}));
+  const outerReads = watch.reads().filter(({ value }) => !isTensor(value) || !given.has(value));
+  return { traced: { ...traced, outerReads }, notes };
 }
