@@ -62,6 +62,9 @@ export const processState: ProcessState = {
 };
 
 /** Who records what is called now. */
+/** Whether an object is what this process keeps for all tensors, which no program has made. */
+export const isProcessState = (object: object): boolean => object === processState;
+
 export const recorderInUse = (): Recorder | undefined => processState.recorder;
 
 /** Whether a trace is under way. */

@@ -48,7 +48,7 @@ function namedBy({ fn, closure }: Helper): readonly object[] {
     MemberExpression: ({ object, property, computed }: MemberExpression) => {
       if (computed || object.type !== 'Identifier' || property.type !== 'Identifier') return;
       const holder = closure.get(object.name);
-      if (typeof holder !== 'object' || holder === null || types.isProxy(holder)) return;
+      if (typeof holder !== 'object' || holder === null || types.isProxy(holder) || isTensor(holder)) return;
       values.push(findDescriptor(holder, property.name)?.value);
     },
   });

@@ -7,6 +7,7 @@
 // form of their own. The members of an array of objects count as read.
 import { types } from 'node:util';
 import { isTensor } from '@tsinductor/tensor';
+import { isProcessState } from '@tsinductor/tensor/internal';
 import { observedWrite } from '../errors.ts';
 import { helpersOf } from './called-helpers.ts';
 import { isBuiltIn, isOwn } from './followed-function.ts';
@@ -81,9 +82,10 @@ function isPlain(value: unknown): value is object {
   return typeof maker === 'function' && !isBuiltIn(maker);
 }
 
-/** What is more than its fields. */
+/** What is more than its fields, or our own. */
 const hasForm = (value: object): boolean =>
   isTensor(value) ||
+  isProcessState(value) ||
   types.isProxy(value) ||
   types.isModuleNamespaceObject(value) ||
   types.isAnyArrayBuffer(value) ||
