@@ -3,57 +3,37 @@
 typedef long long i64;
 typedef float f32;
 
-#ifndef TSINDUCTOR_CUDA_EMULATION
-static __device__ __forceinline__ char * block_shared_memory() {
-  extern __shared__ __align__(16) char bytes[];
-  return bytes;
-}
-#endif
-
-// sum: rows, 512 threads each
-extern "C" __global__ void __launch_bounds__(512) sum_b7c96e09(const f32 *__restrict__ in0, f32 *__restrict__ sum_out) {
+// sum: reduction along an outer axis in pieces, a thread each
+extern "C" __global__ void __launch_bounds__(256) sum_c1c00aa6(const f32 *__restrict__ in0, f32 *__restrict__ partial) {
   const i64 block = blockIdx.x;
   const i64 blocks = gridDim.x;
   const i64 thread = threadIdx.x;
-  char *const shared_memory = block_shared_memory();
-  for (i64 row = block; row < 1024; row += blocks) {
-    const i64 i = row;
+  for (i64 unit = block * 256 + thread; unit < 131072; unit += blocks * 256) {
+    const i64 i = unit % 1024;
     f32 sum_out_state = 0.0f;
-    for (i64 j = thread; j < 16384; j += 512) {
+    for (i64 element = (unit / 1024) * 128; element < (unit / 1024) * 128 + 128; ++element) {
+      const i64 j = element;
       const f32 in0_1 = in0[i + j * 1024];
       const f32 add = sum_out_state + in0_1;
       sum_out_state = add;
     }
-    const f32 other = __shfl_down_sync(0xffffffffu, sum_out_state, (int)(16));
-    const f32 add_1 = sum_out_state + other;
-    sum_out_state = add_1;
-    const f32 other_1 = __shfl_down_sync(0xffffffffu, sum_out_state, (int)(8));
-    const f32 add_2 = sum_out_state + other_1;
-    sum_out_state = add_2;
-    const f32 other_2 = __shfl_down_sync(0xffffffffu, sum_out_state, (int)(4));
-    const f32 add_3 = sum_out_state + other_2;
-    sum_out_state = add_3;
-    const f32 other_3 = __shfl_down_sync(0xffffffffu, sum_out_state, (int)(2));
-    const f32 add_4 = sum_out_state + other_3;
-    sum_out_state = add_4;
-    const f32 other_4 = __shfl_down_sync(0xffffffffu, sum_out_state, (int)(1));
-    const f32 add_5 = sum_out_state + other_4;
-    sum_out_state = add_5;
-    f32 *const by_warp = (f32 *)shared_memory;
-    if (thread % 32 == 0) {
-      by_warp[thread / 32] = sum_out_state;
+    partial[unit] = sum_out_state;
+  }
+}
+
+// sum: merges the pieces of a reduction along an outer axis
+extern "C" __global__ void __launch_bounds__(256) sum_7335f9fd(f32 *__restrict__ sum_out, const f32 *__restrict__ partial) {
+  const i64 block = blockIdx.x;
+  const i64 blocks = gridDim.x;
+  const i64 thread = threadIdx.x;
+  for (i64 result = block * 256 + thread; result < 1024; result += blocks * 256) {
+    const i64 i = result;
+    f32 sum_out_state = 0.0f;
+    for (i64 piece = 0; piece < 128; ++piece) {
+      const f32 of_piece = partial[piece * 1024 + result];
+      const f32 add = sum_out_state + of_piece;
+      sum_out_state = add;
     }
-    __syncthreads();
-    const f32 of_warp = by_warp[0];
-    sum_out_state = of_warp;
-    for (i64 warp = 1; warp < 16; ++warp) {
-      const f32 of_warp_1 = by_warp[warp];
-      const f32 add_6 = sum_out_state + of_warp_1;
-      sum_out_state = add_6;
-    }
-    __syncthreads();
-    if (thread == 0) {
-      sum_out[i] = sum_out_state;
-    }
+    sum_out[i] = sum_out_state;
   }
 }
