@@ -321,12 +321,16 @@ ring('a CUDA device', () => {
   describe('failures', () => {
     const fresh = (): ((x: Tensor) => Tensor) => compile((x: Tensor) => x.sin().mul(x));
 
-    test('no memory left: the error says how much was asked for', () => {
+    test('no memory left: what nobody holds is looked for first, and the error says how much was asked for', () => {
       const x = ones([3]).cuda();
+      const large = (): Tensor => tensor(new Float32Array(1 << 20), { device: 'cuda' });
       ones([1000]).cuda().dispose();
       stub.failNext('cuMemAlloc_v2', 2, 2);
-      expect(codeOf(() => tensor(new Float32Array(1 << 20), { device: 'cuda' }))).toMatch(
-        /^CUDA_OUT_OF_MEMORY: .*4194304 bytes were asked for/,
+      large().dispose();
+      stub.failNext('cuMemAlloc_v2', 2, 3);
+      // Of another size: what is kept of the first does not serve it.
+      expect(codeOf(() => tensor(new Float32Array(3 << 20), { device: 'cuda' }))).toMatch(
+        /^CUDA_OUT_OF_MEMORY: .*12582912 bytes were asked for/,
       );
       expect(x.toArray()).toEqual([1, 1, 1]);
     });
