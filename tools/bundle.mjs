@@ -6,7 +6,8 @@
 //   lib/texts/<name>.cjs  the same of a workspace that only compiling needs (`whenCalled`)
 //   lib/loader.cjs        runs each text once (packages/tsinductor/src/loading)
 //   lib/index.cjs, .js    an entry, for `require` and for `import`: what one workspace exports, from the same text
-//   lib/workers/          the programs of worker threads; each has what it needs of the workspaces in itself
+//   lib/workers/          the programs of worker threads; each has what it needs of the workspaces in itself, but for
+//                         whole graphs, which the texts compile there as they do in the caller
 //   lib/cli/              the command, with the modules that it loads into programs
 //   lib/native/           the sources of the native bridge
 //
@@ -219,17 +220,26 @@ function asModule(commonJs, names) {
   return `import entry from '${commonJs}';\nconst { ${taken} } = entry;\nexport { ${given} };\n`;
 }
 
-/** Programs of worker threads: modules, that have all they need in themselves and load quickly. */
-const writeWorkers = () =>
-  build({
+/** What a worker imports when a graph comes whole: the compiler itself, which has no second text. */
+const graphTask = 'graph-task.js';
+
+/** Programs of worker threads: modules that load quickly, as most jobs are files to build and need little of the workspaces. */
+async function writeWorkers() {
+  await build({
     ...settings,
     entryPoints: ['coordinator-thread', 'coordinator', 'build-task'].map(
       (name) => `${packages}/compiler/dist/build/workers/${name}.js`,
     ),
     outdir: `${lib}/workers`,
     format: 'esm',
+    external: [`./${graphTask}`],
     plugins: [resolveOurs(() => true)],
   });
+  writeFileSync(
+    `${lib}/workers/${graphTask}`,
+    `import loader from '../loader.cjs';\nexport const { buildGraph } = loader.load('@tsinductor/compiler');\n`,
+  );
+}
 
 /** The command and the modules that it loads into programs, which have the instances that the programs have. */
 async function writeCommand(exported) {

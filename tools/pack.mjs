@@ -16,7 +16,7 @@ const root = fileURLToPath(new URL('..', import.meta.url));
 const workspace = join(root, 'packages/tsinductor');
 const published = resolve(process.argv[2] ?? join(root, 'publish'));
 const stage = join(published, 'tsinductor');
-const mostBytes = 5_000_000;
+const mostBytes = 4_000_000;
 
 const workspaces = readdirSync(join(root, 'packages'))
   .map((name) => join(root, 'packages', name))
