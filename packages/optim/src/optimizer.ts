@@ -22,7 +22,7 @@ export interface Slot {
 }
 
 /** What has a learning rate: as it is now, f64 of no dims, and as a number. */
-export interface RatedGroup {
+interface RatedGroup {
   readonly rate: Tensor;
   lr: number;
 }

@@ -91,7 +91,7 @@ const hasForm = (value: object): boolean =>
   types.isAnyArrayBuffer(value) ||
   ArrayBuffer.isView(value);
 
-export class OuterWatch {
+class OuterWatch {
   readonly #fields: readonly OuterRead[];
   readonly #reads = new Map<object, Map<string, OuterRead>>();
   /** Fields that were written to, and what they hold now. What is read of them after that is not of the surroundings. */
