@@ -6,6 +6,7 @@ process.exitCode = await runCli(process.argv.slice(2), {
   streams: {
     out: (text) => process.stdout.write(text),
     error: (text) => process.stderr.write(text),
-    color: process.stdout.isTTY,
+    // What is piped into a file or another program is plain text; `hasColors` follows `NO_COLOR` and the terminal.
+    color: process.stdout.isTTY ? process.stdout.hasColors() : false,
   },
 });
