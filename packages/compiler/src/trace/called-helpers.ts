@@ -12,7 +12,7 @@ import { findDescriptor } from './readers.ts';
 
 type Closure = ReadonlyMap<string, unknown>;
 
-interface Helper {
+export interface Helper {
   readonly fn: object;
   readonly closure: Closure;
 }
@@ -29,8 +29,7 @@ export function helpersOf(root: Helper, given: readonly unknown[]): readonly Hel
     for (const helper of known === root ? [...namedBy(known), ...programs(given)] : namedBy(known)) {
       if (found.has(helper) || found.size > maximumHelpers) continue;
       ours ??= new Set([helpersOf, disable, isTensor].map(scriptIdOf));
-      if (ours.has(scriptIdOf(helper))) continue;
-      const own = closureOf(helper);
+      const own = closureOf(helper, ours);
       if (own !== undefined) found.set(helper, { fn: helper, closure: own });
     }
   }

@@ -3,14 +3,26 @@
 import { setImmediate as nextTask } from 'node:timers/promises';
 import { expect, test } from '@jest/globals';
 import { ClosureInspection } from './closure-inspection.ts';
+import { closureOf } from './inspected.ts';
 
 /** An inspection of `fn` under the name f, and the topics that it told of. */
-function inspect(fn: () => unknown): { readonly inspection: ClosureInspection; readonly told: readonly string[] } {
+function inspect(
+  fn: () => unknown,
+  isWatching = true,
+): { readonly inspection: ClosureInspection; readonly told: readonly string[] } {
   const told: string[] = [];
-  const listener = { tell: (topic: string) => told.push(topic), isWatching: () => true };
+  const listener = { tell: (topic: string) => told.push(topic), isWatching: () => isWatching };
   return {
     inspection: new ClosureInspection(
-      { name: 'f', fn, file: undefined, captured: [], guarded: new Set(), given: [] },
+      {
+        name: 'f',
+        fn,
+        file: undefined,
+        captured: [],
+        guarded: new Set(),
+        given: [],
+        around: { closure: closureOf(fn) ?? new Map(), helpers: [] },
+      },
       listener,
     ),
     told,
@@ -54,4 +66,13 @@ test('what was put off is not told of when nobody asks any more', async () => {
   factor += 1;
   inspection.finish();
   expect(told).toEqual([]);
+});
+
+test('where variables are not watched, a list can wait: what is written where stays as it is', async () => {
+  const list = [1];
+  const { told } = inspect(() => list, false);
+  expect(told).toEqual([]);
+  await nextTask();
+  expect(told).toEqual(['CLOSURE_READ f list']);
+  list.push(2);
 });

@@ -2,17 +2,17 @@
 // the first result is out. Reading and parsing a module takes longer than tracing and running a small function from the cache, and
 // the first call waits for none of it: it happens when this task has ended, or before the next call or trace, whichever is first.
 //
-// Only where that cannot make a difference: all that the function uses from around it is a value that stays as it is (a number, a
-// tensor, a function that is not the program's, what is frozen), and the values of the trace are kept. Where there is a list, a table or an object, what it holds
-// now counts, so it is looked at now.
+// What is compared at later calls is a value of the trace. Where there is a list, a table or an object, what it holds now counts: if
+// variables are watched, it is looked at now. Otherwise all that is told is what is written where, which stays as it is.
 import { types } from 'node:util';
 import { isTensor } from '@tsinductor/tensor';
+import type { Helper } from './called-helpers.ts';
 import type { CaptureWatch } from './capture-watch.ts';
 import { reportClosure } from './closure-report.ts';
 import type { Inspected } from './closure-report.ts';
 import { isBuiltIn, isOwn } from './followed-function.ts';
 import { sourceOf } from './function-source.ts';
-import { closureOf } from './inspected.ts';
+import type { Around } from './outer-reads.ts';
 
 interface Listener {
   /** Says something once per topic. */
@@ -22,19 +22,18 @@ interface Listener {
 }
 
 export class ClosureInspection {
-  readonly #inspected: Inspected;
+  /** Until it is reported: values of a closure are not kept alive after that. */
+  #inspected: Inspected | undefined;
   readonly #listener: Listener;
-  readonly #closure: ReadonlyMap<string, unknown> | undefined;
   #later: NodeJS.Immediate | undefined;
   #watches: readonly CaptureWatch[] = [];
 
   constructor(inspected: Inspected, listener: Listener) {
     this.#inspected = inspected;
     this.#listener = listener;
-    this.#closure = closureOf(inspected.fn);
-    const { fn, given } = inspected;
-    const isSettled = this.#closure !== undefined && given.every(stays) && isSteady(sourceOf(fn), this.#closure);
-    if (isSettled)
+    const { fn, given, around } = inspected;
+    const canWait = around !== undefined && (!listener.isWatching() || isSteady(fn, given, around));
+    if (canWait)
       this.#later = setImmediate(() => {
         this.finish();
       });
@@ -67,23 +66,34 @@ export class ClosureInspection {
   }
 
   #report(): void {
-    const { notes, watches } = reportClosure(this.#inspected, this.#closure);
+    if (this.#inspected === undefined) return;
+    const { notes, watches } = reportClosure(this.#inspected);
+    this.#inspected = undefined;
     for (const { topic, text } of notes) this.#listener.tell(topic, text);
     if (this.#listener.isWatching()) this.#watches = watches;
   }
 }
 
-/** Whether no variable that a function uses holds what can be another while it is the same object. */
-function isSteady(source: string, closure: ReadonlyMap<string, unknown>): boolean {
+/** Whether nothing that a function is given, or that it and its helpers use, can be another while it is the same object. */
+function isSteady(fn: object, given: readonly unknown[], { closure, helpers }: Around): boolean {
+  const known = new Set(helpers.map((helper) => helper.fn));
+  const staysHere = (value: unknown): boolean => stays(value, known);
+  return given.every(staysHere) && [{ fn, closure }, ...helpers].every((one) => usesOnly(one, staysHere));
+}
+
+/** Whether the variables that a function uses are all of a kind. */
+function usesOnly({ fn, closure }: Helper, isSo: (value: unknown) => boolean): boolean {
+  const source = sourceOf(fn);
   // A name may be written with escapes.
   if (source.includes('\\')) return false;
   const names = new Set(source.match(/[\p{ID_Start}$_][\p{ID_Continue}$]*/gu));
-  return [...closure].every(([name, value]) => !names.has(name) || stays(value));
+  return [...closure].every(([name, value]) => !names.has(name) || isSo(value));
 }
 
-function stays(value: unknown): boolean {
-  // What a function of the program closes over can change as well.
-  if (typeof value === 'function') return (isOwn(value) || isBuiltIn(value)) && Object.keys(value).length === 0;
+/** What `known` functions of the program close over is looked at for itself; that of others can change as well. */
+function stays(value: unknown, known: ReadonlySet<object>): boolean {
+  if (typeof value === 'function')
+    return (isOwn(value) || isBuiltIn(value) || known.has(value)) && Object.keys(value).length === 0;
   if (typeof value !== 'object' || value === null) return true;
   return isTensor(value) || types.isModuleNamespaceObject(value) || Object.isFrozen(value);
 }

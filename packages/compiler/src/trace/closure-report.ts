@@ -4,7 +4,7 @@ import { captureRemedy } from '../errors.ts';
 import { CaptureWatch } from './capture-watch.ts';
 import { findOuterWrites } from './closure.ts';
 import { findClosureReads } from './closure-reads.ts';
-import { helpersOf } from './called-helpers.ts';
+import type { Around } from './outer-reads.ts';
 
 interface ClosureReport {
   readonly notes: readonly { readonly topic: string; readonly text: string }[];
@@ -22,17 +22,16 @@ export interface Inspected {
   readonly guarded: ReadonlySet<string>;
   /** What it was called with. */
   readonly given: readonly unknown[];
+  /** What was around it when it was traced; undefined where the engine does not tell. */
+  readonly around: Around | undefined;
 }
 
-/**
- * Of the function, and of those of the program that it names or is given. `closure`: what the function closed over when it was
- * traced; undefined where the engine does not tell.
- */
-export function reportClosure(inspected: Inspected, closure: ReadonlyMap<string, unknown> | undefined): ClosureReport {
-  const { name, fn } = inspected;
-  const own = reportOne(inspected, closure);
-  if (closure === undefined) return own;
-  const ofHelpers = helpersOf({ fn, closure }, inspected.given).map((helper) => {
+/** Of the function, and of those of the program that it names or is given. */
+export function reportClosure(inspected: Inspected): ClosureReport {
+  const { name, around } = inspected;
+  const own = reportOne(inspected, around?.closure);
+  if (around === undefined) return own;
+  const ofHelpers = around.helpers.map((helper) => {
     const { name: called } = helper.fn as { readonly name: string };
     const text = called === '' ? `a function that ${name} calls` : `${called}, which ${name} calls,`;
     return reportOne({ ...inspected, name: text, fn: helper.fn }, helper.closure);

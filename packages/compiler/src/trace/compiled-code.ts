@@ -28,6 +28,7 @@ import { countTiers } from '../run/tiered-executable.ts';
 import { Specialisation } from './specialisation.ts';
 import type { Surroundings } from './surroundings.ts';
 import type { Mismatch } from './specialisation.ts';
+import type { Around } from './outer-reads.ts';
 import { traceWatching } from './trace-watching.ts';
 import type { TracedCall } from './trace-call.ts';
 
@@ -346,10 +347,10 @@ export class CompiledCode {
       const isVariable = (path: string): boolean =>
         (dynamic ?? this.#changing.hasNumber(path)) && !path.startsWith('captures');
       const tracing = { isDynamic, keepScalars, isVariable };
-      const { traced, notes } = withoutGradients(() => traceWatching(call, tracing));
+      const { traced, notes, around } = withoutGradients(() => traceWatching(call, tracing));
       for (const note of notes) if (!this.#notes.includes(note)) this.#notes.push(note);
       if (!('error' in traced)) {
-        this.#inspectSource(scope, traced);
+        this.#inspectSource(scope, { traced, around });
         return traced;
       }
       this.#breakGraph(traced.error);
@@ -375,12 +376,15 @@ export class CompiledCode {
   }
 
   /** Reports what it does with variables around it, once; looks at each further trace whether they are what they were. */
-  #inspectSource({ captures, arguments: given }: CallScope, { outerReads = [] }: TracedCall): void {
+  #inspectSource(
+    { captures, arguments: given }: CallScope,
+    { traced: { outerReads = [] }, around }: { traced: TracedCall; around: Around | undefined },
+  ): void {
     this.#inspection?.look(this.name);
     const captured = Object.keys(captures ?? {});
     const guarded = new Set(outerReads.map(({ path }) => path));
     this.#inspection ??= new ClosureInspection(
-      { name: this.name, fn: this.#fn, file: this.#file, captured, guarded, given },
+      { name: this.name, fn: this.#fn, file: this.#file, captured, guarded, given, around },
       {
         tell: (topic, text) => {
           this.#notes.push(text);

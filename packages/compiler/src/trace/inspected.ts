@@ -34,38 +34,46 @@ export const privateFieldsOf = (object: object): ReadonlyMap<string, unknown> | 
     return new Map(fields.map(({ name }, index) => [name, values[index]]));
   });
 
-/** Variables that a function closes over, innermost first, without globals; undefined where the engine does not tell. */
-export const closureOf = (fn: object): ReadonlyMap<string, unknown> | undefined =>
+/**
+ * Variables that a function closes over, innermost first, without globals; undefined where the engine does not tell, and for functions
+ * of the scripts `except`: the variables of a large module take a second.
+ */
+export const closureOf = (
+  fn: object,
+  except?: ReadonlySet<string | undefined>,
+): ReadonlyMap<string, unknown> | undefined =>
   inspecting((tools) => {
-    const { internalProperties = [] } = tools.propertiesOf(tools.idOf(fn));
-    const scopes = internalProperties.find(({ name }) => name === '[[Scopes]]')?.value?.objectId;
-    if (scopes === undefined) return undefined;
-    const variables = new Map<string, unknown>();
-    for (const { name, value } of tools.propertiesOf(scopes).result ?? []) {
-      if (value?.objectId === undefined || !/^\d+$/.test(name) || isGlobal(value)) continue;
-      const own = (tools.propertiesOf(value.objectId).result ?? []).filter((property) => property.value !== undefined);
-      const values = tools.valuesOf(own.map((property) => property.value ?? {}));
-      own.forEach((property, index) => {
-        if (!variables.has(property.name)) variables.set(property.name, values[index]);
-      });
-    }
-    return variables;
+    const properties = tools.propertiesOf(tools.idOf(fn));
+    return except?.has(placeIn(properties)?.scriptId) === true ? undefined : closureIn(tools, properties);
   });
 
 /** The script that a function stands in, whatever it was made of: the same for functions of one file; undefined where that is not told. */
 export const scriptIdOf = (fn: object): string | undefined =>
-  inspecting((tools) => {
-    const { internalProperties = [] } = tools.propertiesOf(tools.idOf(fn));
-    const found = internalProperties.find(({ name }) => name === '[[FunctionLocation]]')?.value?.value;
-    return (found as ScriptPlace | undefined)?.scriptId;
-  });
+  inspecting((tools) => placeIn(tools.propertiesOf(tools.idOf(fn)))?.scriptId);
+
+function closureIn(tools: Tools, { internalProperties = [] }: Properties): ReadonlyMap<string, unknown> | undefined {
+  const scopes = internalProperties.find(({ name }) => name === '[[Scopes]]')?.value?.objectId;
+  if (scopes === undefined) return undefined;
+  const variables = new Map<string, unknown>();
+  for (const { name, value } of tools.propertiesOf(scopes).result ?? []) {
+    if (value?.objectId === undefined || !/^\d+$/.test(name) || isGlobal(value)) continue;
+    const own = (tools.propertiesOf(value.objectId).result ?? []).filter((property) => property.value !== undefined);
+    const values = tools.valuesOf(own.map((property) => property.value ?? {}));
+    own.forEach((property, index) => {
+      if (!variables.has(property.name)) variables.set(property.name, values[index]);
+    });
+  }
+  return variables;
+}
+
+const placeIn = ({ internalProperties = [] }: Properties): ScriptPlace | undefined =>
+  internalProperties.find(({ name }) => name === '[[FunctionLocation]]')?.value?.value as ScriptPlace | undefined;
 
 /** Where a function stands in the script that the engine runs, whatever it was made of; undefined where that is not told. */
 export const scriptOf = (fn: object): { readonly text: string; readonly offset: number } | undefined =>
   inspecting((tools) => {
-    const { internalProperties = [] } = tools.propertiesOf(tools.idOf(fn));
-    const found = internalProperties.find(({ name }) => name === '[[FunctionLocation]]')?.value?.value;
-    return found === undefined ? undefined : tools.script(found as ScriptPlace);
+    const found = placeIn(tools.propertiesOf(tools.idOf(fn)));
+    return found && tools.script(found);
   });
 
 interface ScriptPlace {

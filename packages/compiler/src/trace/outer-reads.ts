@@ -10,6 +10,7 @@ import { isTensor } from '@tsinductor/tensor';
 import { isProcessState } from '@tsinductor/tensor/internal';
 import { observedWrite } from '../errors.ts';
 import { helpersOf } from './called-helpers.ts';
+import type { Helper } from './called-helpers.ts';
 import { isBuiltIn, isOwn } from './followed-function.ts';
 import { sourceOf } from './function-source.ts';
 import { closureOf } from './inspected.ts';
@@ -33,7 +34,19 @@ const mostFields = 4096;
 const mostMembers = 256;
 
 /** A watch over what `fn` can reach around it. `given`: what it is called with, which is watched otherwise. */
-export const watchAround = (fn: object, given: readonly unknown[]): OuterWatch => new OuterWatch(rootsOf(fn, given));
+export function watchAround(fn: object, given: readonly unknown[]): OuterWatch {
+  const closure = closureOf(fn);
+  if (closure === undefined) return new OuterWatch([], undefined);
+  const own = { fn, closure };
+  const helpers = helpersOf(own, given);
+  return new OuterWatch(rootsOf([own, ...helpers], given), { closure, helpers });
+}
+
+/** What is around a function: its variables, and the program's functions that it names, with theirs. */
+export interface Around {
+  readonly closure: ReadonlyMap<string, unknown>;
+  readonly helpers: readonly Helper[];
+}
 
 /** Whether every field holds what it held. */
 export const readsHold = (reads: readonly OuterRead[]): boolean =>
@@ -57,13 +70,10 @@ function worded(value: unknown): string {
   return typeof value === 'object' && value !== null ? 'a certain object' : String(value);
 }
 
-/** Objects of the program that the function and its helpers name. */
-function rootsOf(fn: object, given: readonly unknown[]): readonly Found[] {
-  const closure = closureOf(fn);
-  if (closure === undefined) return [];
-  const own = { fn, closure };
+/** Objects of the program that these functions name, but for what is given. */
+function rootsOf(functions: readonly Helper[], given: readonly unknown[]): readonly Found[] {
   const known = new Set<unknown>(given);
-  return [own, ...helpersOf(own, given)].flatMap((helper) => {
+  return functions.flatMap((helper) => {
     const names = new Set(sourceOf(helper.fn).match(/[\p{ID_Start}$_][\p{ID_Continue}$]*/gu));
     return [...helper.closure].flatMap(([name, value]) => {
       if (!names.has(name) || known.has(value) || !isPlain(value)) return [];
@@ -92,12 +102,15 @@ const hasForm = (value: object): boolean =>
   ArrayBuffer.isView(value);
 
 class OuterWatch {
+  /** What is around the function that is watched; undefined where the engine does not tell. */
+  readonly around: Around | undefined;
   readonly #fields: readonly OuterRead[];
   readonly #reads = new Map<object, Map<string, OuterRead>>();
   /** Fields that were written to, and what they hold now. What is read of them after that is not of the surroundings. */
   readonly #written = new Map<OuterRead, unknown>();
 
-  constructor(roots: readonly Found[]) {
+  constructor(roots: readonly Found[], around: Around | undefined) {
+    this.around = around;
     this.#fields = reachable(roots);
   }
 
