@@ -2,7 +2,7 @@
 import { atLeastZero, kept } from './algorithm.ts';
 import type { Algorithm, CommonOptions } from './algorithm.ts';
 import { Optimizer } from './optimizer.ts';
-import type { Parameters } from './parameter-groups.ts';
+import type { OptimizerParameters } from './parameter-groups.ts';
 
 export interface AdagradOptions extends CommonOptions {
   readonly lrDecay?: number;
@@ -38,7 +38,7 @@ const adagrad: Algorithm<AdagradOptions> = {
  * @see torch.optim.Adagrad
  */
 export class Adagrad extends Optimizer<AdagradOptions> {
-  constructor(parameters: Parameters<AdagradOptions>, options: Partial<AdagradOptions> = {}) {
+  constructor(parameters: OptimizerParameters<AdagradOptions>, options: Partial<AdagradOptions> = {}) {
     super(adagrad, parameters, options);
   }
 }

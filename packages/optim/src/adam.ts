@@ -2,7 +2,7 @@
 import { kept, atLeastZero, decays } from './algorithm.ts';
 import type { Algorithm, CommonOptions, Site } from './algorithm.ts';
 import { Optimizer } from './optimizer.ts';
-import type { Parameters } from './parameter-groups.ts';
+import type { OptimizerParameters } from './parameter-groups.ts';
 
 export interface AdamOptions extends CommonOptions {
   /** How much of the means of gradients and of their squares stays at each step. Default: [0.9, 0.999]. */
@@ -77,7 +77,7 @@ const adamW: Algorithm<AdamOptions> = {
  * @see torch.optim.Adam
  */
 export class Adam extends Optimizer<AdamOptions> {
-  constructor(parameters: Parameters<AdamOptions>, options: Partial<AdamOptions> = {}) {
+  constructor(parameters: OptimizerParameters<AdamOptions>, options: Partial<AdamOptions> = {}) {
     super(adam, parameters, options);
   }
 }
@@ -92,7 +92,7 @@ export class Adam extends Optimizer<AdamOptions> {
  * @see torch.optim.AdamW
  */
 export class AdamW extends Optimizer<AdamOptions> {
-  constructor(parameters: Parameters<AdamOptions>, options: Partial<AdamOptions> = {}) {
+  constructor(parameters: OptimizerParameters<AdamOptions>, options: Partial<AdamOptions> = {}) {
     super(adamW, parameters, options);
   }
 }

@@ -18,7 +18,7 @@ const gradientsOf = (parameters: Iterable<Tensor> | TensorTree): readonly Tensor
 /** The norm of all tensors together, as if they were one. */
 function normOf(tensors: readonly Tensor[], type: number): Tensor {
   const norms = tensors.map((each) => {
-    const size = each.to('f32').abs();
+    const size = (each.dtype === 'f64' ? each : each.to('f32')).abs();
     if (type === Infinity) return size.max();
     return type === 2 ? size.mul(size).sum() : size.pow(type).sum();
   });

@@ -10,7 +10,7 @@ export { Lion } from './lion.ts';
 export type { LionOptions } from './lion.ts';
 export { Optimizer } from './optimizer.ts';
 export type { Rated } from './optimizer.ts';
-export type { ParameterGroup, Parameters, TensorTree } from './parameter-groups.ts';
+export type { ParameterGroup, OptimizerParameters, TensorTree } from './parameter-groups.ts';
 export { ReduceOnPlateau } from './plateau.ts';
 export type { PlateauOptions } from './plateau.ts';
 export { RMSprop } from './rmsprop.ts';

@@ -2,7 +2,7 @@
 import { atLeastZero, decays, kept } from './algorithm.ts';
 import type { Algorithm, CommonOptions } from './algorithm.ts';
 import { Optimizer } from './optimizer.ts';
-import type { Parameters } from './parameter-groups.ts';
+import type { OptimizerParameters } from './parameter-groups.ts';
 
 export interface LionOptions extends CommonOptions {
   /** How much of the mean counts in a step, and how much of it stays. Default: [0.9, 0.99]. */
@@ -30,7 +30,7 @@ const lion: Algorithm<LionOptions> = {
 
 /** Lion. Its steps are all of one size: take a learning rate of a third to a tenth of Adam's, and as much more weight decay. */
 export class Lion extends Optimizer<LionOptions> {
-  constructor(parameters: Parameters<LionOptions>, options: Partial<LionOptions> = {}) {
+  constructor(parameters: OptimizerParameters<LionOptions>, options: Partial<LionOptions> = {}) {
     super(lion, parameters, options);
   }
 }

@@ -204,6 +204,12 @@ describe('clipping', () => {
     expect(gradients(params)).toEqual([[3, 3.5], [3.5]]);
   });
 
+  test('of doubles is a double', () => {
+    const param = tensor([1], { dtype: 'f64' }).requiresGrad_();
+    param.grad = tensor([1 + 1e-12], { dtype: 'f64' });
+    expect(clipGradNorm_([param], 2).item()).toBe(1 + 1e-12);
+  });
+
   test('says where the norm is no number', () => {
     const [first, second] = withGradients();
     if (second !== undefined) second.grad = f32(NaN);
@@ -227,6 +233,10 @@ describe('refused', () => {
     ['OPTIM_GRADIENTS', () => new SGD([x]).step([f32(1)])],
     ['OPTIM_STATE', () => new SGD([x]).loadStateDict(new SGD([{ params: [x] }, { params: [x.clone()] }]).stateDict())],
     ['OPTIM_STATE', () => new SGD([x], { momentum: 1 }).loadStateDict(new SGD([x]).stateDict())],
+    [
+      'OPTIM_STATE',
+      () => new SGD([x]).loadStateDict({ ...new SGD([x]).stateDict(), paramGroups: [{ lr: NaN, params: [0] }] }),
+    ],
     ['OPTIM_OPTION', () => clipGradNorm_([x], -1)],
   ])('%s', (code, attempt) => {
     expect(attempt).toThrow(expect.objectContaining({ code }));

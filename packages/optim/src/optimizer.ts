@@ -9,7 +9,7 @@ import type { Tensor } from '@tsinductor/tensor';
 import type { Algorithm, CommonOptions } from './algorithm.ts';
 import { badHyperparameter, gradientsDiffer, unknownHyperparameter } from './errors.ts';
 import { leavesOf, readGroups } from './parameter-groups.ts';
-import type { Parameters, TensorTree } from './parameter-groups.ts';
+import type { OptimizerParameters, TensorTree } from './parameter-groups.ts';
 import { readState, writeState } from './state-dict.ts';
 import type { OptimizerState } from './state-dict.ts';
 
@@ -52,7 +52,11 @@ export abstract class Optimizer<Options extends CommonOptions> implements Rated 
   readonly name: string;
   readonly groups: readonly Group<Options>[];
 
-  protected constructor(algorithm: Algorithm<Options>, parameters: Parameters<Options>, options: Partial<Options>) {
+  protected constructor(
+    algorithm: Algorithm<Options>,
+    parameters: OptimizerParameters<Options>,
+    options: Partial<Options>,
+  ) {
     this.name = algorithm.name;
     this.groups = readGroups(algorithm.name, parameters).map((group) =>
       makeGroup(algorithm, group.params, optionsOf(algorithm, { ...options, ...group.options })),

@@ -11,7 +11,7 @@ export type TensorTree = Tensor | readonly TensorTree[] | { readonly [name: stri
 export type ParameterGroup<Options> = Partial<Options> & { readonly params: Iterable<Tensor> };
 
 /** What an optimiser changes: tensors, in any nesting, or groups of them. */
-export type Parameters<Options> = Iterable<Tensor> | TensorTree | readonly ParameterGroup<Options>[];
+export type OptimizerParameters<Options> = Iterable<Tensor> | TensorTree | readonly ParameterGroup<Options>[];
 
 /** A group as it was given: its tensors in order, and the options of its own. */
 interface GivenGroup<Options> {
@@ -20,7 +20,10 @@ interface GivenGroup<Options> {
 }
 
 /** Throws UserError OPTIM_NO_PARAMETERS, OPTIM_PARAMETER. */
-export function readGroups<Options>(name: string, parameters: Parameters<Options>): readonly GivenGroup<Options>[] {
+export function readGroups<Options>(
+  name: string,
+  parameters: OptimizerParameters<Options>,
+): readonly GivenGroup<Options>[] {
   const groups = isGroups(parameters)
     ? parameters.map(({ params, ...options }) => ({ params: [...params], options: options as Partial<Options> }))
     : [{ params: leavesOf(parameters), options: {} }];
@@ -37,7 +40,7 @@ function checkParameter(name: string, tensor: unknown): void {
   if (!tensor.isLeaf) throw notAParameter(name, 'a recorded operator made it, so it is no leaf');
 }
 
-const isGroups = <Options>(given: Parameters<Options>): given is readonly ParameterGroup<Options>[] =>
+const isGroups = <Options>(given: OptimizerParameters<Options>): given is readonly ParameterGroup<Options>[] =>
   Array.isArray(given) && given.length > 0 && given.every(isGroup);
 
 const isGroup = (given: unknown): boolean =>

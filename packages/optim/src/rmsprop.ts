@@ -2,7 +2,7 @@
 import { atLeastZero, kept } from './algorithm.ts';
 import type { Algorithm, CommonOptions } from './algorithm.ts';
 import { Optimizer } from './optimizer.ts';
-import type { Parameters } from './parameter-groups.ts';
+import type { OptimizerParameters } from './parameter-groups.ts';
 
 export interface RmspropOptions extends CommonOptions {
   /** How much of the mean of squares stays at each step. Default: 0.99. */
@@ -51,7 +51,7 @@ const rmsprop: Algorithm<RmspropOptions> = {
  * @see torch.optim.RMSprop
  */
 export class RMSprop extends Optimizer<RmspropOptions> {
-  constructor(parameters: Parameters<RmspropOptions>, options: Partial<RmspropOptions> = {}) {
+  constructor(parameters: OptimizerParameters<RmspropOptions>, options: Partial<RmspropOptions> = {}) {
     super(rmsprop, parameters, options);
   }
 }

@@ -3,7 +3,7 @@ import type { Tensor } from '@tsinductor/tensor';
 import { atLeastZero, kept } from './algorithm.ts';
 import type { Algorithm, CommonOptions, Site } from './algorithm.ts';
 import { Optimizer } from './optimizer.ts';
-import type { Parameters } from './parameter-groups.ts';
+import type { OptimizerParameters } from './parameter-groups.ts';
 
 export interface SgdOptions extends CommonOptions {
   readonly momentum?: number;
@@ -48,7 +48,7 @@ const sgd: Algorithm<SgdOptions> = {
  * @see torch.optim.SGD
  */
 export class SGD extends Optimizer<SgdOptions> {
-  constructor(parameters: Parameters<SgdOptions>, options: Partial<SgdOptions> = {}) {
+  constructor(parameters: OptimizerParameters<SgdOptions>, options: Partial<SgdOptions> = {}) {
     super(sgd, parameters, options);
   }
 }

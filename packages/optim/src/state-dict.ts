@@ -30,6 +30,8 @@ export function writeState<Options extends CommonOptions>(
   const slots = groups.flatMap((group) => group.slots);
   if (paramGroups.length !== groups.length)
     throw stateDiffers(`it has ${String(paramGroups.length)} groups, and there are ${String(groups.length)}`);
+  const wrong = paramGroups.find(({ lr }) => !(lr >= 0));
+  if (wrong !== undefined) throw stateDiffers(`it has a learning rate of ${String(wrong.lr)}`);
   const saved = slots.map((slot, index) => partsFor(slot, index, state[String(index)]));
   noGrad(() => {
     takeSteps(

@@ -27,8 +27,8 @@ export const hostLimits: GarbageLimits = {
 };
 
 /**
- * Of a device with so many bytes. A collection of the young generation takes as long there as a kernel that streams 300 MB, and a
- * block is as near as any other: so there is garbage until a part of the memory is full of it.
+ * Of a device with so many bytes. A collection of the young generation takes as long as a kernel that streams 300 MB, and no
+ * block of such memory is nearer than another: results may be garbage until they fill a set part of the memory.
  */
 export const deviceLimits = (bytes: number): GarbageLimits => ({
   leastYoung: bytes / 16,

@@ -27,7 +27,7 @@ export type {
   LionOptions,
   OptimizerState,
   ParameterGroup,
-  Parameters,
+  OptimizerParameters,
   PlateauOptions,
   Rated,
   RateFactor,
