@@ -199,3 +199,17 @@ export const changing: { readonly fn: (x: Tensor) => Tensor; change(): void } = 
     factor = factor === 2 ? 3 : 2;
   },
 };
+
+let traces = 0;
+
+/** Likewise: a function that assigns to a variable itself, which the module assigns to as well. */
+export const counting: { readonly fn: (x: Tensor) => Tensor; reset(): void; readonly count: () => number } = {
+  fn: (x) => {
+    traces += 1;
+    return x.mul(traces);
+  },
+  reset: () => {
+    traces = 0;
+  },
+  count: () => traces,
+};

@@ -3,7 +3,7 @@ import { expect, test } from '@jest/globals';
 import { arange, compile, setConfig } from 'tsinductor';
 import type { Tensor } from 'tsinductor';
 import { warningsOf } from '../settings/effect.ts';
-import { changing } from './closures-programs.ts';
+import { changing, counting } from './closures-programs.ts';
 
 const three = (): Tensor => arange(3).to('f32');
 const refusal = (code: string): unknown => expect.objectContaining({ code });
@@ -92,6 +92,13 @@ test('under fullgraph every call beyond the limit is an error, and those that fi
     expect(() => compiled(three(), 'bb')).toThrow(refusal('RECOMPILE_LIMIT'));
     expect(compiled(three(), 'a').toArray()).toEqual([1, 2, 3]);
   }
+});
+
+test('what the trace itself assigns to a variable is no change of it, under verifyCaptures', () => {
+  counting.reset();
+  const compiled = compile(counting.fn, { backend: 'aot_eager', options: { verifyCaptures: true } });
+  for (let call = 0; call < 5; call += 1) expect(compiled(three()).toArray()).toEqual([0, 1, 2]);
+  expect(counting.count()).toBe(1);
 });
 
 test('a variable that changed is an error that names it, under verifyCaptures', () => {

@@ -6,7 +6,7 @@ process.exitCode = await runCli(process.argv.slice(2), {
   streams: {
     out: (text) => process.stdout.write(text),
     error: (text) => process.stderr.write(text),
-    // What is piped into a file or another program is plain text; `hasColors` follows `NO_COLOR` and the terminal.
+    // What goes into a file or another program is plain text; `hasColors` follows the terminal and `NO_COLOR`.
     color: process.stdout.isTTY ? process.stdout.hasColors() : false,
   },
 });

@@ -158,7 +158,9 @@ describe('run', () => {
     writeFileSync(entry, body);
     expect(spawnSync(process.execPath, [bin, 'run', entry], { encoding: 'utf8', env }).status).toBe(0);
     const replay = (path: string): string => {
-      const { status, stdout } = spawnSync(process.execPath, [bin, 'run', path], { encoding: 'utf8' });
+      // Neither makes a pipe a terminal.
+      const colored = { ...process.env, CI: '1', FORCE_COLOR: '1' };
+      const { status, stdout } = spawnSync(process.execPath, [bin, 'run', path], { encoding: 'utf8', env: colored });
       expect(status).toBe(0);
       return stdout;
     };

@@ -21,7 +21,7 @@ function inspect(
         captured: [],
         guarded: new Set(),
         given: [],
-        around: { closure: closureOf(fn) ?? new Map(), helpers: [] },
+        functions: [{ fn, closure: closureOf(fn) ?? new Map() }],
       },
       listener,
     ),

@@ -1,9 +1,9 @@
-// When a compiled function's surroundings are looked at: what it closes over at its first trace, and what its module does to that when
-// the first result is out. Reading and parsing a module takes longer than tracing and running a small function from the cache, and
-// the first call waits for none of it: it happens when this task has ended, or before the next call or trace, whichever is first.
+// When it is read what a module does to the variables that a compiled function closes over. Reading and parsing a module takes longer
+// than tracing and running a small function from the cache, so it waits until this task has ended, or until just before the next call or
+// trace, whichever is first. What the variables held after the trace is kept until then.
 //
-// What is compared at later calls is a value of the trace. Where there is a list, a table or an object, what it holds now counts: if
-// variables are watched, it is looked at now. Otherwise all that is told is what is written where, which stays as it is.
+// Where variables are watched and one holds a list, a table or an object, later calls compare what is in it, which may have changed by
+// then. So in that case the module is read at once, within the first call.
 import { types } from 'node:util';
 import { isTensor } from '@tsinductor/tensor';
 import type { Helper } from './called-helpers.ts';
@@ -11,8 +11,7 @@ import type { CaptureWatch } from './capture-watch.ts';
 import { reportClosure } from './closure-report.ts';
 import type { Inspected } from './closure-report.ts';
 import { isBuiltIn, isOwn } from './followed-function.ts';
-import { sourceOf } from './function-source.ts';
-import type { Around } from './outer-reads.ts';
+import { namesIn, sourceOf } from './function-source.ts';
 
 interface Listener {
   /** Says something once per topic. */
@@ -31,8 +30,8 @@ export class ClosureInspection {
   constructor(inspected: Inspected, listener: Listener) {
     this.#inspected = inspected;
     this.#listener = listener;
-    const { fn, given, around } = inspected;
-    const canWait = around !== undefined && (!listener.isWatching() || isSteady(fn, given, around));
+    const { given, functions } = inspected;
+    const canWait = functions.length > 0 && (!listener.isWatching() || isSteady(functions, given));
     if (canWait)
       this.#later = setImmediate(() => {
         this.finish();
@@ -74,11 +73,11 @@ export class ClosureInspection {
   }
 }
 
-/** Whether nothing that a function is given, or that it and its helpers use, can be another while it is the same object. */
-function isSteady(fn: object, given: readonly unknown[], { closure, helpers }: Around): boolean {
-  const known = new Set(helpers.map((helper) => helper.fn));
+/** Whether nothing that is given, or that these functions use from around them, can hold something else while it is the same object. */
+function isSteady(functions: readonly Helper[], given: readonly unknown[]): boolean {
+  const known = new Set(functions.map(({ fn }) => fn));
   const staysHere = (value: unknown): boolean => stays(value, known);
-  return given.every(staysHere) && [{ fn, closure }, ...helpers].every((one) => usesOnly(one, staysHere));
+  return given.every(staysHere) && functions.every((one) => usesOnly(one, staysHere));
 }
 
 /** Whether the variables that a function uses are all of a kind. */
@@ -86,11 +85,11 @@ function usesOnly({ fn, closure }: Helper, isSo: (value: unknown) => boolean): b
   const source = sourceOf(fn);
   // A name may be written with escapes.
   if (source.includes('\\')) return false;
-  const names = new Set(source.match(/[\p{ID_Start}$_][\p{ID_Continue}$]*/gu));
+  const names = namesIn(source);
   return [...closure].every(([name, value]) => !names.has(name) || isSo(value));
 }
 
-/** What `known` functions of the program close over is looked at for itself; that of others can change as well. */
+/** Whether a value stays as it is. What a function of the program closes over can change; of the `known` ones that is looked at by itself. */
 function stays(value: unknown, known: ReadonlySet<object>): boolean {
   if (typeof value === 'function')
     return (isOwn(value) || isBuiltIn(value) || known.has(value)) && Object.keys(value).length === 0;

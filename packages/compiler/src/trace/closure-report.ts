@@ -4,7 +4,7 @@ import { captureRemedy } from '../errors.ts';
 import { CaptureWatch } from './capture-watch.ts';
 import { findOuterWrites } from './closure.ts';
 import { findClosureReads } from './closure-reads.ts';
-import type { Around } from './outer-reads.ts';
+import type { Helper } from './called-helpers.ts';
 
 interface ClosureReport {
   readonly notes: readonly { readonly topic: string; readonly text: string }[];
@@ -22,16 +22,16 @@ export interface Inspected {
   readonly guarded: ReadonlySet<string>;
   /** What it was called with. */
   readonly given: readonly unknown[];
-  /** What was around it when it was traced; undefined where the engine does not tell. */
-  readonly around: Around | undefined;
+  /** It and its helpers, with what they closed over when it was traced. None where the engine does not tell. */
+  readonly functions: readonly Helper[];
 }
 
 /** Of the function, and of those of the program that it names or is given. */
 export function reportClosure(inspected: Inspected): ClosureReport {
-  const { name, around } = inspected;
-  const own = reportOne(inspected, around?.closure);
-  if (around === undefined) return own;
-  const ofHelpers = around.helpers.map((helper) => {
+  const [first, ...helpers] = inspected.functions;
+  const { name } = inspected;
+  const own = reportOne(inspected, first?.closure);
+  const ofHelpers = helpers.map((helper) => {
     const { name: called } = helper.fn as { readonly name: string };
     const text = called === '' ? `a function that ${name} calls` : `${called}, which ${name} calls,`;
     return reportOne({ ...inspected, name: text, fn: helper.fn }, helper.closure);

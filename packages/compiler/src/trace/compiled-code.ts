@@ -28,7 +28,7 @@ import { countTiers } from '../run/tiered-executable.ts';
 import { Specialisation } from './specialisation.ts';
 import type { Surroundings } from './surroundings.ts';
 import type { Mismatch } from './specialisation.ts';
-import type { Around } from './outer-reads.ts';
+import type { Helper } from './called-helpers.ts';
 import { traceWatching } from './trace-watching.ts';
 import type { TracedCall } from './trace-call.ts';
 
@@ -347,10 +347,10 @@ export class CompiledCode {
       const isVariable = (path: string): boolean =>
         (dynamic ?? this.#changing.hasNumber(path)) && !path.startsWith('captures');
       const tracing = { isDynamic, keepScalars, isVariable };
-      const { traced, notes, around } = withoutGradients(() => traceWatching(call, tracing));
+      const { traced, notes, functions } = withoutGradients(() => traceWatching(call, tracing));
       for (const note of notes) if (!this.#notes.includes(note)) this.#notes.push(note);
       if (!('error' in traced)) {
-        this.#inspectSource(scope, { traced, around });
+        this.#inspectSource(scope, { traced, functions });
         return traced;
       }
       this.#breakGraph(traced.error);
@@ -375,16 +375,16 @@ export class CompiledCode {
     this.#settings.log('graph_breaks', () => `${this.name}: ${reason}${where}`);
   }
 
-  /** Reports what it does with variables around it, once; looks at each further trace whether they are what they were. */
+  /** Reports what it and its helpers do with variables around them, once; looks at each further trace whether they are what they were. */
   #inspectSource(
     { captures, arguments: given }: CallScope,
-    { traced: { outerReads = [] }, around }: { traced: TracedCall; around: Around | undefined },
+    { traced: { outerReads = [] }, functions }: { traced: TracedCall; functions: readonly Helper[] },
   ): void {
     this.#inspection?.look(this.name);
     const captured = Object.keys(captures ?? {});
     const guarded = new Set(outerReads.map(({ path }) => path));
     this.#inspection ??= new ClosureInspection(
-      { name: this.name, fn: this.#fn, file: this.#file, captured, guarded, given, around },
+      { name: this.name, fn: this.#fn, file: this.#file, captured, guarded, given, functions },
       {
         tell: (topic, text) => {
           this.#notes.push(text);

@@ -7,6 +7,10 @@ export type FunctionNode = ArrowFunctionExpression | FunctionExpression;
 
 export const sourceOf = (fn: object): string => Function.prototype.toString.call(fn);
 
+/** Every name in a text, also those in comments and strings; a name that is written with escapes is not among them. */
+export const namesIn = (source: string): ReadonlySet<string> =>
+  new Set(source.match(/[\p{ID_Start}$_][\p{ID_Continue}$]*/gu));
+
 /** A method without its class: what it calls through `super`, and private members, are declared elsewhere. */
 const alone: Options = { ecmaVersion: 'latest', allowSuperOutsideMethod: true, checkPrivateFields: false };
 

@@ -12,7 +12,7 @@ import { observedWrite } from '../errors.ts';
 import { helpersOf } from './called-helpers.ts';
 import type { Helper } from './called-helpers.ts';
 import { isBuiltIn, isOwn } from './followed-function.ts';
-import { sourceOf } from './function-source.ts';
+import { namesIn, sourceOf } from './function-source.ts';
 import { closureOf } from './inspected.ts';
 
 /** A field that was read, and what it held. */
@@ -36,16 +36,10 @@ const mostMembers = 256;
 /** A watch over what `fn` can reach around it. `given`: what it is called with, which is watched otherwise. */
 export function watchAround(fn: object, given: readonly unknown[]): OuterWatch {
   const closure = closureOf(fn);
-  if (closure === undefined) return new OuterWatch([], undefined);
+  if (closure === undefined) return new OuterWatch([], []);
   const own = { fn, closure };
-  const helpers = helpersOf(own, given);
-  return new OuterWatch(rootsOf([own, ...helpers], given), { closure, helpers });
-}
-
-/** What is around a function: its variables, and the program's functions that it names, with theirs. */
-export interface Around {
-  readonly closure: ReadonlyMap<string, unknown>;
-  readonly helpers: readonly Helper[];
+  const functions = [own, ...helpersOf(own, given)];
+  return new OuterWatch(functions, rootsOf(functions, given));
 }
 
 /** Whether every field holds what it held. */
@@ -74,7 +68,7 @@ function worded(value: unknown): string {
 function rootsOf(functions: readonly Helper[], given: readonly unknown[]): readonly Found[] {
   const known = new Set<unknown>(given);
   return functions.flatMap((helper) => {
-    const names = new Set(sourceOf(helper.fn).match(/[\p{ID_Start}$_][\p{ID_Continue}$]*/gu));
+    const names = namesIn(sourceOf(helper.fn));
     return [...helper.closure].flatMap(([name, value]) => {
       if (!names.has(name) || known.has(value) || !isPlain(value)) return [];
       known.add(value);
@@ -102,15 +96,14 @@ const hasForm = (value: object): boolean =>
   ArrayBuffer.isView(value);
 
 class OuterWatch {
-  /** What is around the function that is watched; undefined where the engine does not tell. */
-  readonly around: Around | undefined;
+  readonly #functions: readonly Helper[];
   readonly #fields: readonly OuterRead[];
   readonly #reads = new Map<object, Map<string, OuterRead>>();
   /** Fields that were written to, and what they hold now. What is read of them after that is not of the surroundings. */
   readonly #written = new Map<OuterRead, unknown>();
 
-  constructor(roots: readonly Found[], around: Around | undefined) {
-    this.around = around;
+  constructor(functions: readonly Helper[], roots: readonly Found[]) {
+    this.#functions = functions;
     this.#fields = reachable(roots);
   }
 
@@ -128,6 +121,14 @@ class OuterWatch {
       for (const restore of undo) restore();
       this.#written.clear();
     }
+  }
+
+  /** The function and its helpers, with what they close over now: a run may have assigned to variables. None where that is not told. */
+  functions(): readonly Helper[] {
+    return this.#functions.flatMap(({ fn }) => {
+      const closure = closureOf(fn);
+      return closure === undefined ? [] : [{ fn, closure }];
+    });
   }
 
   /** What was read, but for fields that had been written to. */
