@@ -32,7 +32,17 @@ class Layer {
     return this.training ? x.mul(this.weight) : x.sub(this.weight);
   }
 }
+class Gauge {
+  #level = 2;
+  get level(): number {
+    return this.#level;
+  }
+  raise(): void {
+    this.#level += 1;
+  }
+}
 class Stack {
+  gauge?: Gauge;
   readonly layers: Layer[] = [new Layer()];
   seen = 0;
   forward(x: Tensor): Tensor {
@@ -47,6 +57,16 @@ class Stack {
 }
 
 let made = new Stack();
+
+const layers: Layer[] = [];
+const byName = new Map<string, number>();
+const modes = new Set<string>();
+const nested: number[][] = [[1], [2]];
+const options: { scale?: number; bias?: number } = {};
+const frozen = Object.freeze({ steps: [1] });
+class Rates {
+  static rate = 2;
+}
 
 export const closuresPrograms: Programs = {
   'a field of a captured object that changes': program({
@@ -82,8 +102,39 @@ export const closuresPrograms: Programs = {
         return f(three());
       });
     },
-    graphs: 5,
-    recompiles: 4,
+    graphs: 4,
+    recompiles: 3,
+  }),
+  'weights that are made anew at each step': program({
+    make: () => {
+      layers.length = 0;
+      layers.push(new Layer(), new Layer());
+      return (x: Tensor) => layers.reduce((y, layer) => y.mul(layer.weight), x);
+    },
+    calls: (f) =>
+      Array.from({ length: 12 }, (_, step) => {
+        const y = f(three());
+        for (const layer of layers) layer.weight = layer.weight.add(step);
+        return y;
+      }),
+    graphs: 1,
+  }),
+  'weights of which one takes the place of another': program({
+    make: () => {
+      layers.length = 0;
+      layers.push(new Layer(), new Layer());
+      return (x: Tensor) => (layers[0]?.weight === layers[1]?.weight ? x.neg() : x.mul(layers[1]?.weight ?? x));
+    },
+    calls: (f) => {
+      const [first, second] = layers;
+      const before = f(three());
+      if (first !== undefined && second !== undefined) first.weight = second.weight;
+      const after = f(three());
+      if (first !== undefined) first.weight = ones([3]);
+      return [before, after, f(three())];
+    },
+    graphs: 3,
+    recompiles: 2,
   }),
   'a field that the function itself counts with': program({
     make: () => {
@@ -95,6 +146,106 @@ export const closuresPrograms: Programs = {
       return [f(three()), f(three()), made.seen - seen];
     },
     graphs: 1,
+    breaks: 1,
+  }),
+  'what a list, a table or a set holds by itself': program({
+    make: () => {
+      layers.length = 0;
+      layers.push(new Layer());
+      byName.clear();
+      byName.set('scale', 2);
+      modes.clear();
+      nested[0] = [1];
+      return (x: Tensor) => {
+        let y = x.mul(byName.get('scale') ?? 1).add(nested[0]?.[0] ?? 0);
+        for (const layer of layers) y = layer.forward(y);
+        return modes.has('neg') ? y.neg() : y;
+      };
+    },
+    calls: (f) => {
+      const changes = [
+        () => layers.push(new Layer()),
+        () => (layers[1] = new Layer()),
+        () => ((layers[0] ?? new Layer()).training = false),
+        () => byName.set('scale', 3),
+        () => modes.add('neg'),
+        () => (nested[0] = [5]),
+        () => nested[0]?.pop(),
+        () => byName.delete('scale'),
+      ];
+      return changes.map((change) => {
+        change();
+        return f(three());
+      });
+    },
+    graphs: 8,
+    recompiles: 7,
+    options: { options: { recompileLimit: 16 } },
+  }),
+  'a field that appears, and one that a class has itself': program({
+    make: () => {
+      options.bias = 1;
+      Rates.rate = 2;
+      delete options.scale;
+      return (x: Tensor) => x.mul(options.scale ?? Rates.rate).add('bias' in options ? 1 : 0);
+    },
+    calls: (f) => {
+      const changes = [
+        () => (options.scale = 3),
+        () => delete options.scale,
+        () => (Rates.rate = 4),
+        () => delete options.bias,
+      ];
+      return changes.map((change) => {
+        change();
+        return f(three());
+      });
+    },
+    graphs: 4,
+    recompiles: 3,
+  }),
+  'a list inside a record that is frozen': program({
+    make: () => {
+      frozen.steps.length = 1;
+      return (x: Tensor) => x.mul(frozen.steps.length);
+    },
+    calls: (f) => {
+      const before = f(three());
+      frozen.steps.push(2);
+      return [before, f(three())];
+    },
+    graphs: 2,
+    recompiles: 1,
+  }),
+  'a field that the engine hides, and a method changes': program({
+    make: () => {
+      const gauge = new Gauge();
+      made = new Stack();
+      made.gauge = gauge;
+      return (x: Tensor) => x.mul(gauge.level);
+    },
+    calls: (f) => {
+      const before = f(three());
+      made.gauge?.raise();
+      return [before, f(three())];
+    },
+    graphs: 2,
+    breaks: 1,
+  }),
+  'a list, a table and a field that the function itself writes to': program({
+    make: () => {
+      const log: number[] = [];
+      const memo = new Map<string, number>();
+      const record: { calls?: number } = {};
+      return (x: Tensor) => {
+        log.push(log.length);
+        memo.set('calls', (memo.get('calls') ?? 0) + 1);
+        record.calls = log.length;
+        return x.add(log.length * 100 + (memo.get('calls') ?? 0) * 10 + record.calls);
+      };
+    },
+    calls: (f) => [f(three()), f(three()), f(three())],
+    graphs: 2,
     breaks: 1,
   }),
   'constants, and data that nothing writes to': program({

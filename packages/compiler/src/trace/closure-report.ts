@@ -5,6 +5,7 @@ import { CaptureWatch } from './capture-watch.ts';
 import { findOuterWrites } from './closure.ts';
 import { findClosureReads } from './closure-reads.ts';
 import type { Helper } from './called-helpers.ts';
+import { accessorOf, findDescriptor } from './readers.ts';
 
 interface ClosureReport {
   readonly notes: readonly { readonly topic: string; readonly text: string }[];
@@ -18,7 +19,7 @@ export interface Inspected {
   readonly file: string | undefined;
   /** What `captures` gives: guarded at every call. */
   readonly captured: readonly string[];
-  /** Fields of objects around it that are guarded at every call, as `table.scale`. */
+  /** Objects around it, and fields of them, that are guarded at every call: `table`, `table.scale`. */
   readonly guarded: ReadonlySet<string>;
   /** What it was called with. */
   readonly given: readonly unknown[];
@@ -50,7 +51,7 @@ function reportOne(
   }));
   if (closure === undefined) return { notes: writes, watches: [] };
   const reads = findClosureReads(fn, { file, closure }).filter(
-    ({ name: variable }) => !guarded.has(variable) && !captured.includes(variable.replace(/^.*\./, '')),
+    ({ name: variable }) => !isGuarded(variable, guarded, closure) && !captured.includes(variable.replace(/^.*\./, '')),
   );
   const notes = reads.map(({ name: variable, line, writtenAt }) => {
     const why =
@@ -72,4 +73,13 @@ function reportOne(
     notes: [...writes, ...notes],
     watches: watched.length === 0 ? [] : [new CaptureWatch(fn, watched, closure)],
   };
+}
+
+/** Whether every call looks at a variable, or at a field: at one of a guarded object, whether it was read or was not there, unless it is computed. */
+function isGuarded(variable: string, guarded: ReadonlySet<string>, closure: ReadonlyMap<string, unknown>): boolean {
+  const [root = '', key] = variable.split('.');
+  if (guarded.has(variable)) return true;
+  const object = closure.get(root);
+  const isObject = (typeof object === 'object' && object !== null) || typeof object === 'function';
+  return key !== undefined && guarded.has(root) && isObject && accessorOf(findDescriptor(object, key)) === undefined;
 }

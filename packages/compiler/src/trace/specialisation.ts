@@ -5,6 +5,7 @@ import { evaluateIndex, isCheckFailure } from '@tsinductor/ir';
 import { writesAreShared } from '@tsinductor/tensor/internal';
 import type { OutputAlias } from '@tsinductor/tensor/internal';
 import type { Tensor } from '@tsinductor/tensor';
+import { ClosedOver } from './closed-over.ts';
 import { CallSizes, namesOfSizes } from '../run/call-sizes.ts';
 import type { Executable } from '../run/executable.ts';
 import { DifferentiableCall, whyNotDifferentiable } from './differentiable-call.ts';
@@ -15,16 +16,13 @@ import {
   explainCoincidence,
   explainFailure,
   guardsHold,
-  meetsTensor,
   objectsCoincide,
   printGuard,
-  printTensorGuard,
 } from './guard.ts';
 import type { CallScope, GuardFailure, GuardNode } from './guard.ts';
 import type { Point } from './explain-number.ts';
 import { setNumbers } from './number-inputs.ts';
 import { OpenValues } from './open-values.ts';
-import { changedRead, printRead, readsHold } from './outer-reads.ts';
 import { resultMaker } from './result-source.ts';
 import type { RanCall } from './result-source.ts';
 import { putTogether } from './result.ts';
@@ -45,6 +43,7 @@ export class Specialisation {
   readonly #owner: WeakRef<object> | undefined;
   readonly #slots: unknown[] = [];
   readonly #leaves: Tensor[];
+  readonly #closedOver: ClosedOver;
   /** What the function closes over, and numbers, at their places among the graph's inputs; the leaves of a call between them. */
   readonly #inputs: Tensor[];
   /** Undefined where nothing was left open. */
@@ -63,6 +62,7 @@ export class Specialisation {
     this.#traced = traced;
     this.#owner = how.owner === undefined ? undefined : new WeakRef(how.owner);
     this.#leaves = [...traced.leaves];
+    this.#closedOver = new ClosedOver(traced);
     const { numbers, conditions, sizeHolds } = traced;
     const isOpen = numbers.length > 0 || conditions.length > 0 || sizeHolds !== undefined;
     this.#open = isOpen ? new OpenValues(traced) : undefined;
@@ -84,10 +84,8 @@ export class Specialisation {
 
   fits(scope: CallScope): boolean {
     this.#slots[0] = scope;
-    const { guards, captured, outerReads } = this.#traced;
-    if (checkGuards(guards, this.#slots, this.#leaves) !== guardsHold) return false;
-    if (outerReads !== undefined && !readsHold(outerReads)) return false;
-    for (const { tensor, guard } of captured) if (!meetsTensor(tensor, guard)) return false;
+    if (checkGuards(this.#traced.guards, this.#slots, this.#leaves) !== guardsHold) return false;
+    if (!this.#closedOver.holds(this.#leaves, this.#inputs)) return false;
     return this.#open === undefined || this.#open.isAsBefore(this.#slots, this.#leaves) || this.#fitsOpen();
   }
 
@@ -130,11 +128,9 @@ export class Specialisation {
 
   /** Why a call does not fit whose guards hold. */
   #otherReason(): string {
-    const { captured, sizeGuards, sizeHolds, conditions, outerReads = [] } = this.#traced;
-    const read = changedRead(outerReads);
-    if (read !== undefined) return read;
-    const changed = captured.find(({ tensor, guard }) => !meetsTensor(tensor, guard));
-    if (changed !== undefined) return `a captured tensor is no longer ${printTensorGuard(changed.guard)}`;
+    const { sizeGuards, sizeHolds, conditions } = this.#traced;
+    const changed = this.#closedOver.changed();
+    if (changed !== undefined) return changed;
     if (sizeHolds !== undefined && !sizeHolds(this.#leaves))
       return `sizes: ${sizeGuards.map((guard) => guard.text).join(', ')} no longer hold`;
     const point = this.#point();
@@ -223,13 +219,12 @@ export class Specialisation {
 
   /** One line for each thing that is required. */
   guards(): string[] {
-    const { guards, captured, sizeGuards, outerReads = [] } = this.#traced;
+    const { guards, sizeGuards } = this.#traced;
     const isCount = ({ expect }: GuardNode): boolean => expect.kind === 'count';
     return [
       ...guards.nodes.filter((node) => !isCount(node)).map(printGuard),
       ...guards.nodes.filter(isCount).map(printGuard),
-      ...outerReads.map(printRead),
-      ...captured.map(({ guard }) => `captured tensor: ${printTensorGuard(guard)}`),
+      ...this.#closedOver.guards(),
       ...sizeGuards.map(({ text }) => text),
       ...this.#traced.conditions.map(({ text }) => text),
     ];

@@ -2,7 +2,8 @@
 import { isTensor } from '@tsinductor/tensor';
 import type { Helper } from './called-helpers.ts';
 import { traceCall } from './generalise.ts';
-import { watchAround } from './outer-reads.ts';
+import type { OuterRead } from './outer-reads.ts';
+import { watchAround } from './outer-watch.ts';
 import type { AliasedCall, Call, TracedCall, Tracing } from './trace-call.ts';
 
 interface Watched {
@@ -15,11 +16,14 @@ interface Watched {
 /** A traced call, whose guards have what was read around the function. Throws UserError TRACE_WRITE where it writes there. */
 export function traceWatching(call: Call, tracing: Omit<Tracing, 'around'>): Watched {
   const { fn, scope } = call;
-  const watch = watchAround(fn, [scope.this, ...scope.arguments]);
+  const watch = watchAround(fn, [scope.this, ...scope.arguments, ...Object.values(scope.captures ?? {})]);
   const { traced, notes } = traceCall(call, { ...tracing, around: (run) => watch.during(run) });
   if ('error' in traced) return { traced, notes, functions: [] };
   // What `captures` gives is read again at every call.
-  const given = new Set(Object.values(scope.captures ?? {}));
-  const outerReads = watch.reads().filter(({ value }) => !isTensor(value) || !given.has(value));
+  const given = new Set(Object.values(scope.captures ?? {}).filter((value) => isTensor(value)));
+  const outerReads = watch.reads().filter((read) => !isGiven(read, given));
   return { traced: { ...traced, outerReads }, notes, functions: watch.functions() };
 }
+
+const isGiven = (read: OuterRead, given: ReadonlySet<unknown>): boolean =>
+  read.key === undefined ? read.content.some((value) => given.has(value)) : given.has(read.value);

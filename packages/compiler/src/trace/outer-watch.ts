@@ -1,0 +1,184 @@
+// What a traced function reads of objects around it: fields of a model that it closes over, options of a record, lists and tables. In: the
+// function. Out: what was read, as guards for later calls.
+//
+// Nobody can stand in for a variable of a closure. But fields can tell that they are read: for the time of a trace those of the objects
+// that the function, and the helpers it names, close over are accessors, and plain fields again after it; an object in one that is read
+// is watched from then on. All that a list or a table holds counts as read with it, and so do the names of an object's fields, so
+// that one which appears later is noticed. What the language or the engine made, and tensors, are left alone.
+import { types } from 'node:util';
+import { isTensor } from '@tsinductor/tensor';
+import { isProcessState } from '@tsinductor/tensor/internal';
+import { observedWrite, privateState } from '../errors.ts';
+import { helpersOf } from './called-helpers.ts';
+import type { Helper } from './called-helpers.ts';
+import { isBuiltIn, isOwn, plainFunction } from './followed-function.ts';
+import { namesIn, sourceOf } from './function-source.ts';
+import { closureOf } from './inspected.ts';
+import { nativePrivatesOf } from './native-private.ts';
+import { contentIs, contentOf, isCollection, membersOf, mostMembers, putBack, sizeOf } from './outer-content.ts';
+import type { ContentRead, FieldRead, OuterRead } from './outer-reads.ts';
+
+interface Found {
+  readonly object: object;
+  readonly path: string;
+}
+
+/** A watch over what `fn` can reach around it. `given`: what it is called with, which is watched otherwise. */
+export function watchAround(fn: object, given: readonly unknown[]): OuterWatch {
+  const closure = closureOf(fn);
+  if (closure === undefined) return new OuterWatch([], []);
+  const own = { fn, closure };
+  const functions = [own, ...helpersOf(own, given)];
+  return new OuterWatch(functions, rootsOf(functions, given));
+}
+
+/** Objects of the program that these functions name, but for what is given. */
+function rootsOf(functions: readonly Helper[], given: readonly unknown[]): readonly Found[] {
+  const known = new Set<unknown>(given);
+  return functions.flatMap((helper) => {
+    const names = namesIn(sourceOf(helper.fn));
+    return [...helper.closure].flatMap(([name, value]) => {
+      if (!names.has(name) || known.has(value) || !isWatchable(value)) return [];
+      known.add(value);
+      return [{ object: value, path: name }];
+    });
+  });
+}
+
+/** Whether it is an object of the program's that can change: a list, a table, a record, an instance of a class or a class with fields. */
+function isWatchable(value: unknown): value is object {
+  if (typeof value === 'function') return isClassWithFields(value);
+  if (typeof value !== 'object' || value === null || hasForm(value)) return false;
+  if (isCollection(value)) return true;
+  const prototype: unknown = Object.getPrototypeOf(value);
+  if (prototype === null || prototype === Object.prototype) return !isOwn(value) && !isNamespace(value);
+  const maker: unknown = Object.getOwnPropertyDescriptor(prototype, 'constructor')?.value;
+  return typeof maker === 'function' && !isBuiltIn(maker) && !isOwn(maker);
+}
+
+/** Math, JSON, console and the like say what they are. */
+const isNamespace = (value: object): boolean => Object.hasOwn(value, Symbol.toStringTag);
+
+const isClassWithFields = (value: object): boolean =>
+  !types.isProxy(value) &&
+  plainFunction(value) === value &&
+  Object.keys(value).length > 0 &&
+  sourceOf(value).startsWith('class') &&
+  !isOwn(value);
+
+/** What is more than its fields, or our own. */
+const hasForm = (value: object): boolean =>
+  isTensor(value) || isProcessState(value) || types.isProxy(value) || types.isModuleNamespaceObject(value);
+
+class OuterWatch {
+  readonly #functions: readonly Helper[];
+  readonly #roots: readonly Found[];
+  readonly #reads = new Map<object, Map<string | undefined, OuterRead>>();
+  /** Fields that were written to, and what they hold now. What is read of them after that is not of the surroundings. */
+  readonly #written = new Map<FieldRead, unknown>();
+  /** Objects that are watched in this run, with how each is left alone again. */
+  readonly #watched = new Map<object, () => void>();
+  readonly #contents: ContentRead[] = [];
+  /** Why this cannot be one graph, once that is known. */
+  #refusal: Error | undefined;
+
+  constructor(functions: readonly Helper[], roots: readonly Found[]) {
+    this.#functions = functions;
+    this.#roots = roots;
+  }
+
+  /**
+   * Runs what is watched; objects are plain again afterwards, and as they were. Throws UserError TRACE_WRITE where it leaves another value
+   * in one, which a compiled call would not do again; PRIVATE_STATE where it reads an instance with #private fields that change.
+   */
+  during<T>(run: () => T): T {
+    try {
+      for (const { object, path } of this.#roots) this.#watch(object, path);
+      const result = run();
+      const refusal = this.#refusal ?? this.#write();
+      if (refusal !== undefined) throw refusal;
+      return result;
+    } finally {
+      for (const leave of this.#watched.values()) leave();
+      this.#watched.clear();
+      this.#written.clear();
+      this.#contents.length = 0;
+    }
+  }
+
+  /** The function and its helpers, with what they close over now: a run may have assigned to variables. None where that is not told. */
+  functions(): readonly Helper[] {
+    return this.#functions.flatMap(({ fn }) => {
+      const closure = closureOf(fn);
+      return closure === undefined ? [] : [{ fn, closure }];
+    });
+  }
+
+  /** What was read, but for fields that had been written to. */
+  reads(): readonly OuterRead[] {
+    return [...this.#reads.values()].flatMap((ofObject) => [...ofObject.values()]);
+  }
+
+  /** What this run has written around the function, as an error. */
+  #write(): Error | undefined {
+    for (const [{ path, value }, held] of this.#written) if (!Object.is(held, value)) return observedWrite(path);
+    const changed = this.#contents.find(({ object, content }) => !contentIs(object, content));
+    return changed && observedWrite(changed.path);
+  }
+
+  /** An object is read from now on, if it can change and holds no more than can be looked at in each call. */
+  #watch(object: object, path: string): void {
+    if (this.#watched.has(object) || sizeOf(object) > mostMembers) return;
+    const changing = isCollection(object) ? undefined : nativePrivatesOf(object)?.changing;
+    if (changing !== undefined) throw (this.#refusal = privateState(`${path}.${changing}`));
+    const read: ContentRead = { object, content: contentOf(object), path };
+    const restores: (() => void)[] = [];
+    this.#watched.set(object, () => {
+      if (!contentIs(object, read.content)) putBack(object, read.content);
+      for (const restore of restores) restore();
+    });
+    if (!Object.isFrozen(object)) {
+      this.#keep(read);
+      this.#contents.push(read);
+    }
+    if (isCollection(object)) for (const [value, at] of membersOf(object, path)) this.#follow(value, at);
+    else for (const key of Object.keys(object)) restores.push(...this.#field(object, key, `${path}.${key}`));
+  }
+
+  #follow(value: unknown, path: string): void {
+    if (isWatchable(value)) this.#watch(value, path);
+  }
+
+  /** Makes a field tell that it is read. Gives what makes it plain again. */
+  #field(object: object, key: string, path: string): readonly (() => void)[] {
+    const plain = Object.getOwnPropertyDescriptor(object, key);
+    if (plain === undefined || !('value' in plain)) return [];
+    const field: FieldRead = { object, key, value: plain.value, path };
+    if (plain.configurable !== true || plain.writable !== true) {
+      if (plain.writable === true) this.#keep(field);
+      this.#follow(field.value, path);
+      return [];
+    }
+    if (typeof field.value === 'function' && isOwn(field.value)) return [];
+    Object.defineProperty(object, key, {
+      configurable: true,
+      enumerable: true,
+      get: () => {
+        if (this.#written.has(field)) return this.#written.get(field);
+        this.#keep(field);
+        this.#follow(field.value, path);
+        return field.value;
+      },
+      set: (next: unknown) => {
+        this.#written.set(field, next);
+      },
+    });
+    return [() => Object.defineProperty(object, key, plain)];
+  }
+
+  #keep(read: OuterRead): void {
+    const ofObject = this.#reads.get(read.object) ?? new Map<string | undefined, OuterRead>();
+    this.#reads.set(read.object, ofObject);
+    if (!ofObject.has(read.key)) ofObject.set(read.key, read);
+  }
+}
