@@ -9,6 +9,7 @@ import { addConfigCommand } from './commands/config.ts';
 import { addDoctorCommand } from './commands/doctor.ts';
 import { addExplainCommand } from './commands/explain.ts';
 import { addRunCommand } from './commands/run.ts';
+import { addTraceCommand } from './commands/trace.ts';
 import { Context } from './context.ts';
 import type { AddCommand } from './context.ts';
 import { badArguments, messageOf } from './errors.ts';
@@ -27,6 +28,7 @@ const commands: readonly AddCommand[] = [
   addExplainCommand,
   addCacheCommand,
   addConfigCommand,
+  addTraceCommand,
 ];
 
 /** Runs one command; gives its exit status. */

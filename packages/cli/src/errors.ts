@@ -29,6 +29,11 @@ export const noSuchSetting = (name: string): UserError =>
     hint: '`tsinductor config` lists all settings',
   });
 
+export const noTrace = (directory: string): UserError =>
+  new UserError('CLI_TRACE', `${directory} holds no events`, {
+    hint: 'name the directory that TORCH_TRACE named when the program ran',
+  });
+
 /** The message of anything that was thrown. */
 export const messageOf = (error: unknown): string =>
   typeof error === 'object' && error !== null && 'message' in error ? String(error.message) : String(error);
