@@ -4,6 +4,7 @@ import { isTsInductorError } from '@tsinductor/base';
 import type { Environment } from '@tsinductor/config';
 import yargs from 'yargs';
 import type { Argv } from 'yargs';
+import { addBuildCommand } from './commands/build.ts';
 import { addCacheCommand } from './commands/cache.ts';
 import { addConfigCommand } from './commands/config.ts';
 import { addDoctorCommand } from './commands/doctor.ts';
@@ -26,6 +27,7 @@ const commands: readonly AddCommand[] = [
   addDoctorCommand,
   addRunCommand,
   addExplainCommand,
+  addBuildCommand,
   addCacheCommand,
   addConfigCommand,
   addTraceCommand,
