@@ -8,6 +8,7 @@ import {
   mkdtempSync,
   readFileSync,
   realpathSync,
+  renameSync,
   rmSync,
   symlinkSync,
   writeFileSync,
@@ -45,6 +46,12 @@ function projectOf(files: Readonly<Record<string, string>>): string {
     writeFileSync(join(root, name), text);
   }
   return root;
+}
+
+/** A file has its new text at once, as no build may see half of it. */
+function replaceFile(path: string, text: string): void {
+  writeFileSync(`${path}.new`, text);
+  renameSync(`${path}.new`, path);
 }
 
 interface Place {
@@ -364,7 +371,7 @@ export const inner = () => compile((x: Tensor) => x.neg(), { examples: () => [[r
     child.stderr.on('data', (text: Buffer) => {
       waits += text.toString().split('waiting for changes').length - 1;
       // Changed once it watches; ended once it has seen that.
-      if (waits === 1) writeFileSync(join(root, 'src/model.ts'), `${head}export const a = compile(async () => 1);\n`);
+      if (waits === 1) replaceFile(join(root, 'src/model.ts'), `${head}export const a = compile(async () => 1);\n`);
       if (waits === 2) child.kill();
     });
     await new Promise((done) => child.on('exit', done));
