@@ -15,6 +15,7 @@ const usedOtherwise: Readonly<Record<string, string>> = {
   'packages/cli/src/resolve-hook.ts: resolve': 'Node calls it, as a hook of its loader',
   'packages/compiler/src/build/workers/build-task.ts: buildTask': 'the pool of workers calls it by name',
   'packages/compiler/src/index.ts: buildGraph': 'a worker imports it when a graph comes whole',
+  'packages/cli/src/build/diagnostic.ts: buildErrorCodes': 'docs/errors.md is written from its text',
   'packages/dsl/src/errors.ts: kernelErrorCodes': 'docs/errors.md is written from its text',
   'packages/codegen-cpp/src/index.ts: choiceTable':
     'what is chosen for a machine is data, for tools to read and measure',

@@ -246,9 +246,12 @@ async function writeCommand(exported) {
   await build({
     ...settings,
     entryPoints: Object.fromEntries(
-      Object.entries({ tsinductor: 'bin', 'resolve-hook': 'resolve-hook', 'memory-report': 'memory-report' }).map(
-        ([name, module]) => [name, `${packages}/cli/dist/${module}.js`],
-      ),
+      Object.entries({
+        tsinductor: 'bin',
+        'resolve-hook': 'resolve-hook',
+        'memory-report': 'memory-report',
+        'build-examples': 'build-examples',
+      }).map(([name, module]) => [name, `${packages}/cli/dist/${module}.js`]),
     ),
     outdir: `${lib}/cli`,
     format: 'esm',

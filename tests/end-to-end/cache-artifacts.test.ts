@@ -54,3 +54,34 @@ describe('cache artifacts', () => {
     setConfig({ cacheDir: cacheDir() });
   });
 });
+
+describe('where there is no compiler', () => {
+  const swish = (x: Tensor): Tensor => x.mul(x.sigmoid()).add(0.5);
+
+  test('what was saved runs as native code, and what was not runs as JavaScript', () => {
+    setConfig({ cacheDir: join(cacheDir(), 'with') });
+    const x = randn([40]);
+    const expected = compile(swish, { name: 'swish' })(x).toArray();
+    const bytes = saveCacheArtifacts()?.bytes ?? new Uint8Array();
+
+    const bare = {
+      cacheDir: join(cacheDir(), 'without'),
+      cpp: { searchPath: '/nowhere', cxx: [] },
+      suppressErrors: null,
+    };
+    setConfig(bare);
+    const before = compile(swish, { name: 'swish' });
+    before(x);
+    expect(before.graphs()[0]?.runsOn).toContain('no C++ compiler');
+
+    expect(loadCacheArtifacts(bytes).map(({ name }) => name)).toEqual(['swish']);
+    const compiled = compile(swish, { name: 'swish' });
+    expect(compiled(x).toArray()).toEqual(expected);
+    expect(compiled.graphs()[0]).toMatchObject({ origin: 'disk', runsOn: expect.stringContaining('native code') });
+
+    const other = compile((y: Tensor) => y.cos().sub(3));
+    expect(other(x).toArray()).toEqual(x.cos().sub(3).toArray());
+    expect(other.graphs()[0]?.runsOn).toContain('could not be started');
+    setConfig({ cacheDir: cacheDir(), cpp: {}, suppressErrors: false });
+  });
+});

@@ -1,7 +1,8 @@
 // The effects of the settings of diagnostics.
-import { readFileSync, readdirSync, rmSync } from 'node:fs';
+import { existsSync, readFileSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from '@jest/globals';
 import { cppPipeline, replayGraph, Session } from '@tsinductor/compiler';
 import { resolveConfig } from '@tsinductor/config';
@@ -54,6 +55,19 @@ const keeps =
     expect(less.length).toBeGreaterThan(5);
   };
 
+/** Without the setting there is no such drawing; with it there is one with these parts, and in the end it is SVG. */
+const draws =
+  (flag: string, name: string, parts: readonly string[]): Effect =>
+  async () => {
+    expect(keptUnder({ trace: { [flag]: false } })).not.toContain(`${name}.dot`);
+    const { folder } = keptFolder({});
+    const drawing = readFileSync(join(folder, `${name}.dot`), 'utf8');
+    for (const part of parts) expect(drawing).toContain(part);
+    const svg = join(folder, `${name}.svg`);
+    while (!existsSync(svg)) await sleep(10);
+    expect(readFileSync(svg, 'utf8')).toContain('</svg>');
+  };
+
 export const diagnosticsEffects = {
   debug: () => {
     expect(said({})).toBe('');
@@ -78,7 +92,7 @@ export const diagnosticsEffects = {
     // Times differ from run to run, and settings name directories.
     const read = (folder: string): readonly string[] =>
       readdirSync(join(debugDir, folder))
-        .filter((file) => !/^times\.txt$|\.json$/.test(file))
+        .filter((file) => !/^times\.txt$|\.json$|\.svg$/.test(file))
         .map((file) => `${file}\n${readFileSync(join(debugDir, folder, file), 'utf8')}`);
     expect(read('000-rowSums')).toEqual(read('001-rowSums'));
     expect(read('000-rowSums').map((text) => text.split('\n')[0])).toEqual([
@@ -88,6 +102,8 @@ export const diagnosticsEffects = {
           `${String(position + 1).padStart(2, '0')}-${name}.${name === 'print-cpp' ? 'cc' : 'txt'}`,
       ),
       'decisions.txt',
+      'graph.dot',
+      'groups.dot',
     ]);
     expect(read('000-rowSums').every((text) => text.length > 30)).toBe(true);
     const textOf = (file: string): string => readFileSync(join(debugDir, '000-rowSums', file), 'utf8');
@@ -95,6 +111,21 @@ export const diagnosticsEffects = {
     const config = JSON.parse(textOf('config.json')) as readonly { readonly name: string; readonly value: unknown }[];
     expect(config.find(({ name }) => name === 'trace.debugDir')?.value).toBe(debugDir);
     reset();
+  },
+  'trace.drawOrigFxGraph': draws('drawOrigFxGraph', 'graph', ['label="add', 'label="sum']),
+  'trace.graphDiagram': draws('graphDiagram', 'groups', ['subgraph "cluster_0"', 'label="fused_add_sum"']),
+  torchTrace: () => {
+    const directory = join(freshDirectory(), 'made');
+    said({});
+    expect(existsSync(directory)).toBe(false);
+    said({ torchTrace: directory });
+    const [file = ''] = readdirSync(directory);
+    expect(file).toBe(`tsinductor-${String(process.pid)}.jsonl`);
+    const events = readFileSync(join(directory, file), 'utf8')
+      .trim()
+      .split('\n')
+      .map((line) => (JSON.parse(line) as { readonly event: string }).event);
+    expect(events).toEqual(['stages', 'compiled', 'guards']);
   },
   'trace.fxGraph': () => {
     expect(keptUnder({ trace: { fxGraph: false } })).not.toContain('graph.json');

@@ -103,6 +103,7 @@ describe('the cache key', () => {
     profileBandwidthOutput: '/dev/null',
     profileBandwidthRegex: 'softmax',
     'trace.debugDir': freshDirectory(),
+    torchTrace: freshDirectory(),
     torchLogs: ['guards'],
     torchLogsOut: join(freshDirectory(), 'log'),
     workerLogPath: join(freshDirectory(), 'worker-'),

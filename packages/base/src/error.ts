@@ -11,6 +11,8 @@ interface ErrorDetails {
   /** What to do about it, as one imperative sentence. */
   readonly hint?: string;
   readonly location?: SourceLocation | undefined;
+  /** The same, where the message says it by itself. */
+  readonly saidLocation?: SourceLocation;
   readonly cause?: unknown;
 }
 
@@ -25,7 +27,7 @@ export class TsInductorError extends Error {
     super(composeMessage(message, details), details.cause === undefined ? undefined : { cause: details.cause });
     this.code = code;
     this.hint = details.hint;
-    this.location = details.location;
+    this.location = details.location ?? details.saidLocation;
   }
 }
 

@@ -13,7 +13,7 @@ import { badBundle } from './errors.ts';
 import { cacheFormat, isKey } from './key.ts';
 
 /** An entry in a bundle: what `ArtifactStore.put` takes. */
-interface BundledEntry {
+export interface BundledEntry {
   readonly key: string;
   readonly info: EntryInfo;
   readonly files: Readonly<Record<string, Uint8Array>>;
@@ -31,10 +31,13 @@ interface Header {
 const magic = Buffer.from('TSIBUNDL');
 const prefixBytes = magic.length + 4;
 
-/** Throws what reading a file throws, if an entry goes meanwhile, and InternalError CACHE_BUNDLE if it was changed. */
-export function packBundle(artifacts: readonly Artifact[]): Uint8Array {
-  const blobs: Buffer[] = [];
-  const entries = artifacts.map(({ key, paths, manifest: { files, inputs, versions, data } }) => {
+/**
+ * `others` are in no cache. Throws what reading a file throws, if an entry goes meanwhile, and InternalError CACHE_BUNDLE if it was
+ * changed.
+ */
+export function packBundle(artifacts: readonly Artifact[], others: readonly BundledEntry[] = []): Uint8Array {
+  const blobs: Uint8Array[] = [];
+  const stored = artifacts.map(({ key, paths, manifest: { files, inputs, versions, data } }) => {
     for (const { name, sha256: expected } of files) {
       const bytes = readFileSync(paths[name] ?? name);
       if (sha256(bytes) !== expected) throw badBundle(`${name} of entry ${key} was changed while it was saved`);
@@ -42,6 +45,16 @@ export function packBundle(artifacts: readonly Artifact[]): Uint8Array {
     }
     return { key, info: { inputs, versions, data }, files };
   });
+  const added = others.map(({ key, info, files }) => {
+    blobs.push(...Object.values(files));
+    const records = Object.entries(files).map(([name, bytes]) => ({
+      name,
+      bytes: bytes.length,
+      sha256: sha256(bytes),
+    }));
+    return { key, info, files: records };
+  });
+  const entries = [...stored, ...added];
   const header = encodeDocument({ format: cacheFormat, entries } satisfies Header);
   const prefix = Buffer.alloc(prefixBytes);
   magic.copy(prefix);

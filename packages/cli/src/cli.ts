@@ -4,11 +4,13 @@ import { isTsInductorError } from '@tsinductor/base';
 import type { Environment } from '@tsinductor/config';
 import yargs from 'yargs';
 import type { Argv } from 'yargs';
+import { addBuildCommand } from './commands/build.ts';
 import { addCacheCommand } from './commands/cache.ts';
 import { addConfigCommand } from './commands/config.ts';
 import { addDoctorCommand } from './commands/doctor.ts';
 import { addExplainCommand } from './commands/explain.ts';
 import { addRunCommand } from './commands/run.ts';
+import { addTraceCommand } from './commands/trace.ts';
 import { Context } from './context.ts';
 import type { AddCommand } from './context.ts';
 import { badArguments, messageOf } from './errors.ts';
@@ -25,8 +27,10 @@ const commands: readonly AddCommand[] = [
   addDoctorCommand,
   addRunCommand,
   addExplainCommand,
+  addBuildCommand,
   addCacheCommand,
   addConfigCommand,
+  addTraceCommand,
 ];
 
 /** Runs one command; gives its exit status. */

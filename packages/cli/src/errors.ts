@@ -29,6 +29,26 @@ export const noSuchSetting = (name: string): UserError =>
     hint: '`tsinductor config` lists all settings',
   });
 
+export const tsMorphMissing = (): UserError =>
+  new UserError('CLI_TS_MORPH', 'reading a project needs the package ts-morph, which is not installed', {
+    hint: 'run `npm install --save-dev ts-morph` in the project',
+  });
+
+export const badProject = (tsconfig: string, reason: string): UserError =>
+  new UserError('CLI_PROJECT', `${tsconfig} is no project: ${reason}`, {
+    hint: 'give the path of a tsconfig.json, or of a directory that has one',
+  });
+
+export const buildFailed = (reason: string): UserError =>
+  new UserError('CLI_BUILD', `the examples could not be compiled: ${reason}`, {
+    hint: 'import the module that compiles them in a program of its own, to see where it fails',
+  });
+
+export const noTrace = (directory: string): UserError =>
+  new UserError('CLI_TRACE', `${directory} holds no events`, {
+    hint: 'name the directory that TORCH_TRACE named when the program ran',
+  });
+
 /** The message of anything that was thrown. */
 export const messageOf = (error: unknown): string =>
   typeof error === 'object' && error !== null && 'message' in error ? String(error.message) : String(error);

@@ -1,7 +1,7 @@
 // Loads a user's module, TypeScript too, from wherever it lies.
 import { register } from 'node:module';
 import { extname } from 'node:path';
-import { pathToFileURL } from 'node:url';
+import { fileURLToPath, pathToFileURL } from 'node:url';
 import { typeScriptLoader } from './typescript-loader.ts';
 
 /** A module beside this file, as source or built. */
@@ -13,6 +13,9 @@ function beside(name: string): string {
 export const resolveHook: string = beside('resolve-hook');
 /** What a program loads that is to say what memory it took. */
 export const memoryReport: string = beside('memory-report');
+
+/** The program that compiles examples. */
+export const examplesProgram: string = fileURLToPath(beside('build-examples'));
 
 /** Imports the module at an absolute path; gives its exports. */
 export async function importModule(path: string): Promise<Readonly<Record<string, unknown>>> {

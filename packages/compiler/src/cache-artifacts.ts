@@ -6,9 +6,9 @@ import { badBundleValue } from './errors.ts';
 
 /**
  * Everything that was compiled or found in the cache since the process began (or since `reset` or `setConfig`), as bytes: native
- * code of functions and hand-written kernels, with their plans. Keep them in an image or an object store, and give them to
- * `loadCacheArtifacts` where they are to be used; they fit machines with the same compiler, instruction set and number of threads,
- * and are of no use, but no harm, elsewhere.
+ * code of functions and hand-written kernels, with their plans, and what running it needs beside it. Keep them in an image or an object
+ * store, and give them to `loadCacheArtifacts` where they are to be used. They fit machines with the same processor and number of
+ * threads, the same Node and the same compiler, or none: what is in them runs without one. Elsewhere they are of no use, but no harm.
  *
  * @returns The bytes, and which entries are in them; undefined if nothing was compiled, as without a compiler or with
  *   `forceDisableCaches`. What `options` of single functions put into caches of their own is not among them.
@@ -18,7 +18,7 @@ import { badBundleValue } from './errors.ts';
  * if (saved !== undefined) writeFileSync('model.cache', saved.bytes);
  * @see torch.compiler.save_cache_artifacts
  */
-export const saveCacheArtifacts = (): SavedArtifacts | undefined => defaultSession().artifacts().save();
+export const saveCacheArtifacts = (): SavedArtifacts | undefined => defaultSession().builder.saveArtifacts();
 
 /**
  * Puts what `saveCacheArtifacts` gave into the cache, so that the first calls of the functions start without compiling. Every byte
@@ -32,5 +32,5 @@ export const saveCacheArtifacts = (): SavedArtifacts | undefined => defaultSessi
  */
 export function loadCacheArtifacts(bytes: Uint8Array): readonly SavedArtifact[] {
   if (!types.isUint8Array(bytes)) throw badBundleValue(bytes);
-  return defaultSession().artifacts().load(bytes);
+  return defaultSession().builder.loadArtifacts(bytes);
 }

@@ -1,13 +1,14 @@
 // compile(fn): a function over tensors becomes one that runs compiled. Also a method decorator.
 import { uncompiled } from './trace/call-marks.ts';
-import { deferredFunction, notAFunction } from './errors.ts';
+import { badOption, deferredFunction, notAFunction } from './errors.ts';
 import { CompiledCode } from './trace/compiled-code.ts';
 import type { CacheInfo } from './trace/cache-info.ts';
 import type { AnyFunction } from './trace/compiled-code.ts';
-import { currentStance, defaultSession, reportOnce, useNativeMemory } from './default-compiler.ts';
+import { currentStance, declareExamples, defaultSession, reportOnce, useNativeMemory } from './default-compiler.ts';
 import { checkOptions } from './options.ts';
-import type { CompileOptions } from './options.ts';
+import type { CompileOptions, FunctionOptions } from './options.ts';
 import type { Explanation, GraphReport } from './report.ts';
+import { userLocation } from '@tsinductor/tensor/internal';
 
 /** What every compiled function has beside its call. */
 export interface CompiledMembers<F extends AnyFunction> {
@@ -18,9 +19,9 @@ export interface CompiledMembers<F extends AnyFunction> {
   explain(...args: Parameters<F> | []): Explanation;
   /**
    * Compiles for these arguments without blocking and without running; resolves when native code answers them, also where it is
-   * built in the background.
+   * built in the background. Without arguments it does so for those that the option `examples` declares, if there are such.
    */
-  warmup(...args: Parameters<F>): Promise<void>;
+  warmup(...args: Parameters<F> | []): Promise<void>;
   /** How often it was called, how often an earlier compilation fitted, and what is built in the background. */
   cacheInfo(): CacheInfo;
   /** Forgets all specialisations. */
@@ -69,12 +70,12 @@ export function compile<F extends Deferred>(
   fn: F & (IsAny<ReturnType<F>> extends true ? never : unknown),
   options?: CompileOptions,
 ): SynchronousOnly;
-export function compile<F extends AnyFunction>(fn: F, options?: CompileOptions): CompiledFunction<F>;
+export function compile<F extends AnyFunction>(fn: F, options?: FunctionOptions<F>): CompiledFunction<F>;
 export function compile<F extends AnyFunction>(method: F & Synchronous<F>, context: ClassMethodDecoratorContext): F;
 export function compile(options?: CompileOptions): MethodDecorator;
 export function compile(
   target: AnyFunction | CompileOptions = {},
-  second?: CompileOptions | ClassMethodDecoratorContext,
+  second?: FunctionOptions<AnyFunction> | ClassMethodDecoratorContext,
 ): unknown {
   if (typeof target === 'function') {
     if (isDecoratorContext(second)) return compileMethod(target, {}, second);
@@ -82,6 +83,8 @@ export function compile(
   }
   if (typeof target !== 'object' || (target as unknown) === null) throw notAFunction(target);
   checkOptions(target, reportOnce);
+  if ('examples' in target)
+    throw badOption('examples', target.examples, 'for functions: a method has no instance to be called on');
   return (method: AnyFunction, context: ClassMethodDecoratorContext) => compileMethod(method, target, context);
 }
 
@@ -108,7 +111,7 @@ const deferredKinds: Readonly<Record<string, string>> = {
   '[object AsyncGeneratorFunction]': 'an async generator function',
 };
 
-function compileFunction<F extends AnyFunction>(fn: F, options: CompileOptions): CompiledFunction<F> {
+function compileFunction<F extends AnyFunction>(fn: F, options: FunctionOptions<F>): CompiledFunction<F> {
   checkOptions(options, reportOnce);
   checkSynchronous(fn);
   useNativeMemory(options.background === true ? 'whenKnown' : 'all');
@@ -121,13 +124,26 @@ function compileFunction<F extends AnyFunction>(fn: F, options: CompileOptions):
       if (args.length > 0) code.prepare(undefined, args);
       return code.explain();
     },
-    warmup: (...args) => code.warmup(undefined, args),
+    warmup: async (...args) => {
+      const declared = args.length === 0 ? options.examples?.() : undefined;
+      await Promise.all((declared ?? [args]).map((one) => code.warmup(undefined, one)));
+    },
     cacheInfo: () => code.cacheInfo(),
     reset: () => {
       code.reset();
     },
     graphs: () => code.graphs(),
   };
+  const { examples } = options;
+  if (examples !== undefined)
+    declareExamples(() => ({
+      name: code.name,
+      location: userLocation(),
+      examples,
+      warmup: (args) => code.warmup(undefined, args),
+      run: (args) => code.call(undefined, args),
+      explain: () => code.explain(),
+    }));
   Object.defineProperty(call, 'name', { value: code.name });
   Object.defineProperty(call, 'length', { value: fn.length });
   Object.defineProperty(call, uncompiled, { value: fn });

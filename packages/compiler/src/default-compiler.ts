@@ -5,6 +5,7 @@ import { createStoragePool, createWatcher } from '@tsinductor/runtime';
 import type { Bridge, StoragePool, Watcher } from '@tsinductor/runtime';
 import { isRecording, setDeviceProvider, setStorageProvider } from '@tsinductor/tensor/internal';
 import { CudaDevices } from './cuda/cuda-devices.ts';
+import type { DeclaredFunction } from './declared-function.ts';
 import { stanceInTrace } from './errors.ts';
 import type { Voice } from './build/announcer.ts';
 import { Session } from './session.ts';
@@ -22,6 +23,8 @@ interface DefaultCompiler {
   stance: CurrentStance;
   /** What was said of the configuration: of each name once in the life of the process. */
   readonly warned: Set<string>;
+  /** Functions that declare examples, where somebody collects them. */
+  declared: DeclaredFunction[] | undefined;
 }
 
 // Named exceptions to "no module state": the default compiler, the open devices.
@@ -33,6 +36,7 @@ const defaultCompiler: DefaultCompiler = {
   devices: new CudaDevices(defaultSession),
   stance: defaultStance,
   warned: new Set(),
+  declared: undefined,
 };
 
 // A tensor may go to a device before anything is compiled. Nothing is opened until then.
@@ -53,6 +57,14 @@ export function reportOnce({ code, subject, message }: ConfigWarning): void {
   if (warned.has(subject)) return;
   warned.add(subject);
   processVoice.warn(code, message);
+}
+
+/** From now on functions that declare examples are put into the list that is given, when they are made. */
+export const collectDeclared = (): readonly DeclaredFunction[] => (defaultCompiler.declared ??= []);
+
+/** A function declares examples; it is described where somebody collects. */
+export function declareExamples(describe: () => DeclaredFunction): void {
+  defaultCompiler.declared?.push(describe());
 }
 
 /** The session that compiled functions use. */

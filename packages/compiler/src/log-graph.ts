@@ -8,6 +8,7 @@ import { printDecision, printIndex } from '@tsinductor/ir';
 import type { Announcer } from './build/announcer.ts';
 import type { PrepareRequest, TracedGraph } from './request.ts';
 import type { Executable } from './run/executable.ts';
+import { kernelTexts } from './structured-trace/kernel-texts.ts';
 
 /** A graph that was compiled. */
 interface Compiled {
@@ -27,7 +28,7 @@ const sayings: Partial<Readonly<Record<LogTopic, Say>>> = {
   fusion: ({ report }) => decisionsOf(report, ['inlined', 'fused', 'rejected']),
   schedule: ({ report }) => report.showStage?.('plan-memory').trimEnd(),
   output_code: ({ report }) => report.source?.(),
-  kernel_code: ({ report }) => kernelsOf(report),
+  kernel_code: ({ report }) => [...kernelTexts(report).values()].join('\n'),
   perf_hints: ({ report }) => decisionsOf(report, ['rejected']),
   cudagraphs: ({ request }) =>
     request.placement.device === 'cpu'
@@ -102,17 +103,3 @@ const symbolsOf = ({ sizes, nodes }: Graph): string => {
     )
     .join('\n');
 };
-
-/** The definitions of the kernels, in the order of the text: from the line that names one to the brace that closes it. */
-function kernelsOf({ kernels, source }: Executable['report']): string {
-  const lines = source?.().split('\n') ?? [];
-  const names = new Set(kernels.map(({ name }) => name));
-  const texts: string[] = [];
-  for (const [start, line] of lines.entries()) {
-    const name = /void (?:__launch_bounds__\(\d+\) )?(\w+?)(?:_part)?\(.*\{$/.exec(line)?.[1];
-    if (name === undefined || !names.has(name)) continue;
-    const end = lines.indexOf('}', start);
-    texts.push(lines.slice(start, end + 1).join('\n'));
-  }
-  return texts.join('\n');
-}

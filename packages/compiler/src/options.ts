@@ -46,6 +46,15 @@ export interface CompileOptions {
   readonly device?: DeviceName;
 }
 
+/** What a compiled function may be told beside: methods have no arguments of their own to declare, as they need an instance. */
+export interface FunctionOptions<F extends (this: never, ...args: never[]) => unknown> extends CompileOptions {
+  /**
+   * Calls that the function is made for, each as a list of arguments. `tsinductor build` compiles for them ahead of time, and
+   * `warmup()` without arguments does when it is called; nothing else calls it.
+   */
+  readonly examples?: () => readonly Readonly<Parameters<F>>[];
+}
+
 type Check = readonly [allowed: string, accepts: (value: unknown) => boolean];
 const isBoolean: Check = ['true or false', (value) => typeof value === 'boolean'];
 const isFunction = (value: unknown): boolean => typeof value === 'function';
@@ -55,7 +64,7 @@ export const isBackend = (value: unknown): value is Backend =>
   ['inductor', 'eager', 'aot_eager'].includes(value as string) || isFunction(value);
 export const backendForms = "'inductor', 'eager', 'aot_eager' or a function (graph, exampleInputs) => callable";
 
-const checks: Readonly<Record<keyof CompileOptions, Check>> = {
+const checks: Readonly<Record<keyof FunctionOptions<never>, Check>> = {
   mode: [modes.map((mode) => `'${mode}'`).join(', '), (value) => (modes as readonly unknown[]).includes(value)],
   fullgraph: isBoolean,
   dynamic: isBoolean,
@@ -64,6 +73,7 @@ const checks: Readonly<Record<keyof CompileOptions, Check>> = {
   options: ['an object of configuration settings', (value) => typeof value === 'object' && value !== null],
   name: ['a string', (value) => typeof value === 'string'],
   disable: isBoolean,
+  examples: ['a function that returns lists of arguments', isFunction],
   captures: ['a function that returns an object', isFunction],
   device: ["'cpu', 'cuda' or 'cuda:1'", (value) => typeof value === 'string'],
 };

@@ -13,7 +13,7 @@ import type { InterpretingMachine, Machine, NativeMachine } from './build/machin
 import { NativeCompiler } from './build/native-compiler.ts';
 import { failed, rethrown, then } from './build/pending.ts';
 import { planPipeline, showStage } from './build/pipeline.ts';
-import { keepsFolders, StageLog, watchingFor } from './build/stage-log.ts';
+import { keepsStages, StageLog, watchingFor } from './build/stage-log.ts';
 import { compileAsync, compileBeside, compileNow } from './build/target-compiler.ts';
 import type { BesideCompiler, CompileJob } from './build/target-compiler.ts';
 import { CudaCompiler } from './cuda/cuda-compiler.ts';
@@ -33,6 +33,8 @@ import { interpretedExecutable } from './run/loop-executable.ts';
 import { lowerTier, lowerTierName } from './run/lower-tier.ts';
 import { TieredExecutable } from './run/tiered-executable.ts';
 import type { BuildOutcome } from './run/tiered-executable.ts';
+import { compiledEvent } from './structured-trace/describe-graph.ts';
+import type { TraceEvent } from './structured-trace/trace-event.ts';
 
 /** Compiled graphs that are remembered beside the functions that use them. */
 const keptExecutables = 256;
@@ -117,6 +119,10 @@ export class Session implements Disposable {
     this.#announcer.log(topic, message, config);
   }
 
+  record(name: string, event: () => TraceEvent, config: Config): void {
+    this.#announcer.record(name, event, config);
+  }
+
   [Symbol.dispose](): void {
     this.builder[Symbol.dispose]();
     this.#native.clear();
@@ -136,6 +142,7 @@ export class Session implements Disposable {
     const config = this.#configOf(request);
     const { report } = executable;
     logGraph(this.#announcer, { traced, request, report }, config);
+    this.record(request.name, () => compiledEvent(traced.graph, report), config);
     if (config.runJitPostCompileHook && report.origin !== 'disk') {
       const hook = config.jitPostCompileHook as PostCompileHook | null;
       hook?.run({ name: request.name, report });
@@ -224,7 +231,7 @@ export class Session implements Disposable {
   /** The folder of a graph for which no code is made. */
   #keepPlan(job: CompileJob): void {
     const { traced, config } = job;
-    if (!keepsFolders(config)) return;
+    if (!keepsStages(config)) return;
     const watching = watchingFor(config);
     const scheduled = planPipeline().run(traced, { config }, watching.watch);
     this.#log.keep({ job, scheduled }, watching);

@@ -46,7 +46,7 @@ export function kernelError(code: KernelErrorCode, message: string, { place, hin
   const carets = '^'.repeat(Math.max(1, Math.min(to, text.length) - from));
   const where = `${location.file}:${String(location.line)}:${String(location.column ?? 1)}`;
   const shown = text === '' ? '' : `\n\n    ${text}\n    ${indent}${carets}\n`;
-  return new UserError(code, `${message}\n  at ${where}${shown}`, { hint });
+  return new UserError(code, `${message}\n  at ${where}${shown}`, { hint, saidLocation: location });
 }
 
 /** For what is wrong before there is a place in a source. */

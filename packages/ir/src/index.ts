@@ -26,7 +26,7 @@ export { bufferNames, printProgram } from './print/print-program.ts';
 export { printDecision, printGroup, printSchedule } from './print/print-schedule.ts';
 export { decideBounds } from './rules/decide-bounds.ts';
 export { withoutUnreadZeros } from './rules/unread-zeros.ts';
-export { bodiesOf, elementsOf, sortOperands, verifyProgram } from './verify/verify-program.ts';
+export { bodiesOf, elementsOf, readsOf, sortOperands, verifyProgram } from './verify/verify-program.ts';
 export { cannotOverwrite, type CopiedPart, copiedPart, writtenPart } from './verify/overwrite.ts';
 export { withoutUnreadOuts } from './verify/unread-outs.ts';
 export { withoutCopies } from './verify/without-copies.ts';

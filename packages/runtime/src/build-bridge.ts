@@ -54,8 +54,8 @@ const sourceNames = [
   'thread-pool.h',
   'watches.h',
 ] as const;
-const libraryName = 'bridge.node';
-const digestName = 'bridge.sha256';
+export const libraryName = 'bridge.node';
+export const digestName = 'bridge.sha256';
 
 const defaultMilliseconds = 20_000;
 /** More is no bridge. */

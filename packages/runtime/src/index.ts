@@ -3,6 +3,7 @@ export { loadBridge, openBridge } from './bridge.ts';
 export type { Bridge, EntryId } from './bridge.ts';
 export { bridgeName, buildBridge, buildBridgeAsync, findBridge } from './build-bridge.ts';
 export type { BridgeBuildOptions } from './build-bridge.ts';
+export { packMachine, unpackMachine } from './carried-machine.ts';
 export { checkFirstLibrary, checkFirstLibraryNow } from './first-library.ts';
 export { compileUnits, compileUnitsSync } from './compile-units.ts';
 export type { CompileUnit } from './compile-units.ts';

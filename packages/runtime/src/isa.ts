@@ -127,6 +127,13 @@ export function isIsaKnown(toolchain: Toolchain, options: Pick<ProbeOptions, 'di
   return readRecord(place, key, isIsaReport) !== undefined;
 }
 
+/** Keeps an answer from elsewhere, where it is of a processor like this one. */
+export function keepIsa(report: IsaReport, toolchain: Toolchain, directory: string): void {
+  const facts = cpuFacts();
+  const { place, key } = recordOf(toolchain, { directory }, facts);
+  if (report.cpu === facts.cpu) writeRecord(place, key, report);
+}
+
 /** Where the answer is kept, and under what. */
 function recordOf(
   { family, fingerprint }: Toolchain,

@@ -3,7 +3,8 @@
 //
 // A candidate is accepted when `--version` ends in time and names a compiler we know, new enough. A report with a compiler is kept
 // on disk under the identity of every candidate's file, so a warm start reads one small file and starts no process. A candidate
-// that failed is asked again by every process, for the cause may be gone: docs/notes/trust.md.
+// that failed is asked again by every process, for the cause may be gone: docs/notes/trust.md. Where there is none, the one stands in by
+// which artifacts from another machine were made, if there are such: their code runs, and nothing new can be compiled.
 import { stableHash } from '@tsinductor/base';
 import { compilerNotFound } from './errors.ts';
 import { readRecord, writeRecord } from './json-record.ts';
@@ -75,7 +76,8 @@ export function findToolchain(options: ToolchainOptions): ToolchainReport {
   const plain = recall(plainRecord, locateCompilers(options), settings);
   if (plain.toolchain !== undefined) return plain;
   const versioned = recall(versionedRecord, locateVersioned(options), settings);
-  return { toolchain: versioned.toolchain, searched: [...plain.searched, ...versioned.searched] };
+  const toolchain = versioned.toolchain ?? carried(settings)?.toolchain;
+  return { toolchain, searched: [...plain.searched, ...versioned.searched] };
 }
 
 /** What `findToolchain` would find without starting anything: an earlier look is on disk, or there is no file to look at. */
@@ -83,11 +85,27 @@ export function knownToolchain(options: ToolchainOptions): ToolchainReport | und
   const settings = settingsOf(options);
   const plain = recorded(plainRecord, locateCompilers(options), settings).known;
   if (plain === undefined || plain.toolchain !== undefined) return plain;
-  return recorded(versionedRecord, locateVersioned(options), settings).known;
+  const versioned = recorded(versionedRecord, locateVersioned(options), settings).known;
+  return versioned?.toolchain === undefined ? (carried(settings) ?? versioned) : versioned;
 }
 
 const plainRecord = 'toolchain.json';
 const versionedRecord = 'toolchain-versioned.json';
+const carriedRecord = 'toolchain-carried.json';
+
+/** A compiler's file says nothing about a machine that has none. */
+const carriedKey = (): string => stableHash({ format: 1, platform: process.platform, arch: process.arch });
+
+/** Keeps the compiler of another machine, by which code was made that is used here: for where there is no compiler. */
+export function keepCarried({ toolchain, searched }: ToolchainReport, directory: string): void {
+  if (toolchain === undefined) return;
+  // What lies under its path here, if anything does, is another compiler, or one that nobody asked for.
+  const command = [`/another machine's${toolchain.command[0] ?? ''}`];
+  writeRecord({ directory, name: carriedRecord }, carriedKey(), { toolchain: { ...toolchain, command }, searched });
+}
+
+const carried = ({ directory, readable }: ProbeSettings): ToolchainReport | undefined =>
+  readRecord({ directory, readable, name: carriedRecord }, carriedKey(), isReport);
 
 const settingsOf = (options: ToolchainOptions): ProbeSettings => ({
   environment: { LC_ALL: 'C', PATH: options.path, ...options.environment },

@@ -29,6 +29,7 @@ export type {
   CustomBackend,
   DisableOptions,
   Explanation,
+  FunctionOptions,
   GraphReport,
   KernelReport,
   Mode,

@@ -4,6 +4,8 @@ import { appendFileSync, mkdirSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { isLogged } from '@tsinductor/config';
 import type { Config, LogTopic } from '@tsinductor/config';
+import { appendEvent } from '../structured-trace/trace-event.ts';
+import type { TraceEvent } from '../structured-trace/trace-event.ts';
 
 /** Where a session says what a user should know. */
 export interface Voice {
@@ -47,6 +49,16 @@ export class Announcer {
   /** Says something about a topic of the setting `torchLogs`, which is made only where it is asked for. */
   log(topic: LogTopic, message: () => string, config: Telling & Pick<Config, 'torchLogs'>): void {
     if (isLogged(topic, config.torchLogs)) this.tell(topic, message(), config);
+  }
+
+  /** Records an event of the function `name`, which is made only where `torchTrace` says where to. */
+  record(name: string, event: () => TraceEvent, { torchTrace }: Pick<Config, 'torchTrace'>): void {
+    if (torchTrace === null) return;
+    try {
+      appendEvent(torchTrace, name, event());
+    } catch (error) {
+      this.warnOnce('TRACE_DIRECTORY', `events cannot be written to ${torchTrace}: ${messageOf(error)}`);
+    }
   }
 }
 

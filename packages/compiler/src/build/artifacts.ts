@@ -4,17 +4,17 @@
 // that goes with the process. Such a one is used as well where the cache turns out not to keep what is built: the disk is full, or
 // somebody clears it again and again.
 import { tmpdir } from 'node:os';
-import { invariant, isTsInductorError, stableHash } from '@tsinductor/base';
-import { cudaFlags } from '@tsinductor/runtime';
+import { invariant, isTsInductorError, sha256, stableHash } from '@tsinductor/base';
+import { cudaFlags, packMachine, unpackMachine } from '@tsinductor/runtime';
 import { graphNamespace, openStore, packBundle, unpackBundle } from '@tsinductor/cache';
-import type { Artifact as StoredArtifact, ArtifactStore } from '@tsinductor/cache';
+import type { ArtifactStore, BundledEntry, Artifact as StoredArtifact } from '@tsinductor/cache';
 import type { Config } from '@tsinductor/config';
 import type { CompileUnit, CudaSource, CudaToolkit, Toolchain } from '@tsinductor/runtime';
 import { notKept } from '../errors.ts';
 import type { Plan } from '../run/plan.ts';
 import { compileHere } from './compile-here.ts';
 import type { CompileClient, Compiling } from './compile-client.ts';
-import type { MachinePlace } from './machine.ts';
+import type { MachinePlace, NativeMachine } from './machine.ts';
 import { done, then } from './pending.ts';
 import type { Pending } from './pending.ts';
 import { libraryOf, readArtifact, readCuda } from './read-artifact.ts';
@@ -275,15 +275,25 @@ export class Artifacts implements Disposable {
     };
   }
 
-  /** What was found or built here so far, as bytes; undefined where there is nothing that another process could find. */
-  save(): SavedArtifacts | undefined {
+  /**
+   * What was found or built here so far, as bytes, with what running it needs of `machine`; undefined where there is nothing that another
+   * process could find.
+   */
+  save(machine?: NativeMachine): SavedArtifacts | undefined {
     const stored = this.#config.forceDisableCaches ? [] : [...this.#used].flatMap((key) => this.#store.get(key) ?? []);
-    return stored.length === 0 ? undefined : { bytes: packBundle(stored), entries: stored.map(describeEntry) };
+    if (stored.length === 0) return undefined;
+    const files = machine === undefined ? undefined : packMachine(machine, this.place);
+    const others = files === undefined ? [] : [machineEntry(files)];
+    return { bytes: packBundle(stored, others), entries: stored.map(describeEntry) };
   }
 
   /** Puts saved artifacts into the cache. Throws UserError CACHE_BUNDLE, having put none. */
   load(bytes: Uint8Array): readonly SavedArtifact[] {
-    return unpackBundle(bytes).map(({ key, files, info }) => describeEntry(this.#store.put(key, files, info)));
+    return unpackBundle(bytes).flatMap(({ key, files, info }) => {
+      if (info.data !== machineData) return [describeEntry(this.#store.put(key, files, info))];
+      unpackMachine(files, this.place.directory);
+      return [];
+    });
   }
 
   #get(key: string): StoredArtifact | undefined {
@@ -331,6 +341,15 @@ export class Artifacts implements Disposable {
     for (const message of events) this.#warn(`BUILD_EVENT ${message}`, message);
   }
 }
+
+/** Marks the entry of a bundle that is no artifact. */
+const machineData = 'machine';
+
+const machineEntry = (files: BundledEntry['files']): BundledEntry => ({
+  key: stableHash(Object.values(files).map((bytes) => sha256(bytes))),
+  files,
+  info: { inputs: { name: machineData }, versions: {}, data: machineData },
+});
 
 function describeEntry({ key, manifest, bytes }: StoredArtifact): SavedArtifact {
   const { name } = (manifest.inputs ?? {}) as { readonly name?: unknown };

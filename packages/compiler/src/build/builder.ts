@@ -9,7 +9,7 @@ import { findCudaToolkit, requireCudaToolkit, withCudaFlags } from '@tsinductor/
 import type { Bridge, CudaToolkit, CudaToolkitReport } from '@tsinductor/runtime';
 import type { Announcer } from './announcer.ts';
 import { Artifacts, placeOfArtifacts } from './artifacts.ts';
-import type { BatchRequest, BuildRequest, CudaRequest } from './artifacts.ts';
+import type { BatchRequest, BuildRequest, CudaRequest, SavedArtifact, SavedArtifacts } from './artifacts.ts';
 import type { CompileClient, Compiling } from './compile-client.ts';
 import { CompileClients } from './compile-clients.ts';
 import { cudaFlagsOf, factsText } from './cuda-flags.ts';
@@ -49,6 +49,19 @@ export class Builder implements Disposable {
   /** The machine under these settings: which compiler, how wide the vectors, how many threads. */
   machine(config: Config = this.config): Machine {
     return this.#machines.of(config, () => this.artifacts(config).place);
+  }
+
+  /** What was compiled, as bytes, with what running it needs of this machine. */
+  saveArtifacts(): SavedArtifacts | undefined {
+    const machine = this.machine();
+    return this.artifacts().save(machine.kind === 'native' ? machine : undefined);
+  }
+
+  /** Puts such bytes into the cache; a machine without a compiler may run what is in them. */
+  loadArtifacts(bytes: Uint8Array): readonly SavedArtifact[] {
+    const loaded = this.artifacts().load(bytes);
+    this.#machines.forgetFailures();
+    return loaded;
   }
 
   /** The bridge, if a machine of these has opened it. */

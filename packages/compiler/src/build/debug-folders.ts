@@ -1,14 +1,17 @@
 // Folders of what compiling made, for people to read and to compare: one per compiled graph, numbered in the order of
-// compilation, with a file per stage, numbered in the order of the pipeline, and the graph as a file that runs by itself. In:
+// compilation, with a file per stage, numbered in the order of the pipeline, the graph as a file that runs by itself, and drawings. In:
 // texts. Out: the folder's path. But for times and settings, names and contents depend on the program alone; a folder that is
 // there already is left alone, and the next number is taken.
-import { mkdirSync, mkdtempSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { StageText, StageTime } from '@tsinductor/base';
 import { explainConfig } from '@tsinductor/config';
 import type { Config } from '@tsinductor/config';
 import { printGraph } from '@tsinductor/graph';
+import { svgDrawer } from '../structured-trace/draw-svg.ts';
+import type { DrawSvg } from '../structured-trace/draw-svg.ts';
+import { messageOf } from './announcer.ts';
 import { saveGraph } from './saved-graph.ts';
 import { timesText } from './stage-times.ts';
 import type { CompileJob } from './target-compiler.ts';
@@ -23,6 +26,8 @@ interface Kept {
   readonly log: readonly string[];
   /** A line about what was made. */
   readonly summary: string;
+  /** In the language of Graphviz, by the names of their files. */
+  readonly drawings: Readonly<Record<string, string>>;
 }
 
 /** What a stage prints, where that is no text of ours. */
@@ -30,10 +35,17 @@ const endings: Readonly<Partial<Record<string, string>>> = { 'print-cpp': 'cc', 
 
 export class DebugFolders {
   readonly root: string;
+  readonly #tell: (message: string) => void;
   #next = 0;
+  /** What draws; it is loaded for the first drawing. */
+  #drawer: Promise<DrawSvg | undefined> | undefined;
 
-  /** Makes `directory`, or a new one among the temporary ones. Throws the file system's error where it cannot be made. */
-  constructor(directory: string | null) {
+  /**
+   * Makes `directory`, or a new one among the temporary ones. Throws the file system's error where it cannot be made. What cannot be
+   * drawn is told by `tell`.
+   */
+  constructor(directory: string | null, tell: (message: string) => void) {
+    this.#tell = tell;
     if (directory !== null) mkdirSync(directory, { recursive: true, mode: 0o700 });
     this.root = directory ?? mkdtempSync(join(tmpdir(), 'tsinductor-debug-'));
   }
@@ -41,7 +53,24 @@ export class DebugFolders {
   keep(kept: Kept): string {
     const folder = this.#make(folderName(kept.job));
     for (const [file, text] of filesOf(kept)) writeFileSync(join(folder, file), text, { mode: 0o600, flag: 'wx' });
+    void this.#draw(folder, Object.entries(kept.drawings));
     return folder;
+  }
+
+  /** Draws when the program waits for something, or ends: nobody waits for a drawing. */
+  async #draw(folder: string, drawings: readonly File[]): Promise<void> {
+    if (drawings.length === 0) return;
+    try {
+      const isFirst = this.#drawer === undefined;
+      const draw = await (this.#drawer ??= svgDrawer());
+      if (draw === undefined && isFirst) this.#tell(notDrawn);
+      if (draw === undefined) return;
+      for (const [name, drawing] of drawings)
+        writeFileSync(join(folder, `${name}.svg`), draw(drawing), { mode: 0o600, flag: 'wx' });
+    } catch (error) {
+      // Who has read the folder may have removed it meanwhile.
+      if (existsSync(folder)) this.#tell(`what was compiled cannot be drawn in ${folder}: ${messageOf(error)}`);
+    }
   }
 
   /** Only the graph itself. */
@@ -64,9 +93,12 @@ export class DebugFolders {
 
 const folderName = ({ name }: CompileJob): string => name.replace(/\W+/g, '_').slice(0, 60);
 
+const notDrawn =
+  'graphs are drawn as graph.dot and groups.dot: with `npm install --save-dev @viz-js/viz` there are graph.svg and groups.svg too';
+
 type File = readonly [name: string, text: string];
 
-function filesOf({ job, stages, decisions, times, log, summary }: Kept): readonly File[] {
+function filesOf({ job, stages, decisions, times, log, summary, drawings }: Kept): readonly File[] {
   const { trace } = job.config;
   return [
     ...(trace.fxGraph
@@ -75,6 +107,7 @@ function filesOf({ job, stages, decisions, times, log, summary }: Kept): readonl
     ...stageFiles(stages, trace),
     ['decisions.txt', decisions],
     ['config.json', `${JSON.stringify(explainConfig(job.config), undefined, 1)}\n`],
+    ...Object.entries(drawings).map(([name, drawing]): File => [`${name}.dot`, drawing]),
     ['times.txt', `${timesText(times)}\n`],
     ...(trace.debugLog ? [['debug.log', `${log.join('\n')}\n`] as const] : []),
     ...(trace.infoLog ? [['info.log', `${summary}\n`] as const] : []),

@@ -53,6 +53,11 @@ export class Machines {
     return machine;
   }
 
+  /** Looks anew where there was no compiler: one may have been brought meanwhile. */
+  forgetFailures(): void {
+    for (const [key, { kind }] of this.#opened) if (kind === 'interpreter') this.#opened.delete(key);
+  }
+
   /** Whether asking for the machine starts no process and waits for none. */
   areKnown(config: Config, place: () => MachinePlace): boolean {
     const key = this.#keyOf(config);

@@ -27,7 +27,7 @@ import { cppContextOf } from './measure-schedule.ts';
 import { cppPipeline, showStage } from './pipeline.ts';
 import type { Pending } from './pending.ts';
 import type { CppContext, Printed } from './pipeline.ts';
-import { keepsFolders, watchingFor } from './stage-log.ts';
+import { keepsStages, watchingFor } from './stage-log.ts';
 import type { StageLog, Watching } from './stage-log.ts';
 import type { BesideCompiler, CompileJob } from './target-compiler.ts';
 
@@ -99,13 +99,16 @@ export class NativeCompiler implements BesideCompiler<NativeJob, GeneratedNative
 
   find(job: NativeJob): Executable | undefined {
     const known = this.#executables.get(memoryKey(job));
-    if (known !== undefined) return known;
+    if (known !== undefined) {
+      if (keepsStages(job.config)) this.#keepStages(job);
+      return known;
+    }
     const artifacts = this.#builder.artifacts(job.config);
     const found = artifacts.find(job.slot);
     if (found === undefined) return undefined;
     try {
       const executable = this.#open(job, found, { origin: 'disk' });
-      if (keepsFolders(job.config)) this.#keepStages(job);
+      if (keepsStages(job.config)) this.#keepStages(job);
       return executable;
     } catch (error) {
       if (!isLoadFailure(error)) throw error;

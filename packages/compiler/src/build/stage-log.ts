@@ -1,11 +1,13 @@
 // Who watches the pipeline for the settings, and who is told what was seen: the laws of every stage (`verify`), a line for each
-// stage (`debug`), a folder of texts (`trace.enabled`), times (`timeStages`).
+// stage (`debug`), a folder of texts (`trace.enabled`), an event (`torchTrace`), times (`timeStages`).
 import { StageTexts, StageTimes, verifying, watchedBy } from '@tsinductor/base';
 import type { Watch } from '@tsinductor/base';
 import type { Config } from '@tsinductor/config';
 import { printDecision } from '@tsinductor/ir';
 import type { Decision, Schedule } from '@tsinductor/ir';
 import { kernelDecisions } from '../run/plan.ts';
+import { drawGraph, drawGroups } from '../structured-trace/drawings.ts';
+import { stagesEvent } from '../structured-trace/describe-graph.ts';
 import { messageOf } from './announcer.ts';
 import type { Announcer } from './announcer.ts';
 import { DebugFolders } from './debug-folders.ts';
@@ -22,8 +24,8 @@ export interface Watching {
 
 /** What these settings watch; without them a run costs nothing beside itself. */
 export function watchingFor(config: Config): Watching {
-  const texts = isDebugging(config) || keepsFolders(config) ? new StageTexts() : undefined;
-  const times = config.timeStages || config.trace.enabled ? new StageTimes() : undefined;
+  const texts = isDebugging(config) || keepsStages(config) ? new StageTexts() : undefined;
+  const times = config.timeStages || keepsStages(config) ? new StageTimes() : undefined;
   // Times are taken innermost: neither printing nor verifying is in them.
   const all: readonly (Watch | undefined)[] = [texts, isVerified(config) ? verifying : undefined, times];
   const watch = watchedBy(all.filter((one) => one !== undefined));
@@ -64,6 +66,23 @@ export class StageLog {
     this.keep(told, watching);
   }
 
+  #record({ job, scheduled, kernels = [] }: Told, { config, texts, times }: Watching): void {
+    this.#announcer.record(
+      job.name,
+      () =>
+        stagesEvent({
+          name: job.name,
+          graph: job.traced.graph,
+          scheduled,
+          stages: texts?.list() ?? [],
+          times: times?.list() ?? [],
+          decisions: decisionsOf({ scheduled, kernels }),
+          kernels,
+        }),
+      config,
+    );
+  }
+
   #warnOfLayouts(scheduled: Schedule): void {
     for (const { kernel, arrays } of mixedLayouts(scheduled))
       this.#announcer.warnOnce(
@@ -75,11 +94,15 @@ export class StageLog {
   /** Keeps the stages for reading. A folder that cannot be written costs the reader something, and the program nothing. */
   keep(told: Told, watching: Watching): void {
     const { config, texts, times } = watching;
-    if (!keepsFolders(config) || texts === undefined) return;
+    if (texts === undefined) return;
+    this.#record(told, watching);
+    if (!keepsFolders(config)) return;
     const { job, kernels = [] } = told;
     try {
       if (this.#folders === undefined) {
-        this.#folders = new DebugFolders(config.trace.debugDir);
+        this.#folders = new DebugFolders(config.trace.debugDir, (message) => {
+          this.#announcer.tell('trace', message);
+        });
         this.#announcer.tell('trace', `what compiling makes is kept in ${this.#folders.root}`);
       }
       if (!config.trace.enabled) this.#folders.keepGraph(job);
@@ -90,6 +113,7 @@ export class StageLog {
           decisions: `${decisionsOf(told).map(printDecision).join('\n')}\n`,
           times: times?.list() ?? [],
           log: described(told, watching),
+          drawings: drawingsOf(told),
           summary: `${job.name}: ${String(told.scheduled.program.nodes.length)} loop nodes became ${String(kernels.length)} kernels`,
         });
     } catch (error) {
@@ -98,8 +122,20 @@ export class StageLog {
   }
 }
 
-/** Whether something of every graph is kept. */
-export const keepsFolders = ({ trace, saveArgs }: Config): boolean => trace.enabled || saveArgs;
+/** Whether a folder of every graph is kept. */
+const keepsFolders = ({ trace, saveArgs }: Config): boolean => trace.enabled || saveArgs;
+
+/** Whether what the stages make of every graph is kept: its code may be found without them. */
+export const keepsStages = (config: Config): boolean => keepsFolders(config) || config.torchTrace !== null;
+
+/** By the name of a file, the drawings that the settings ask for. */
+function drawingsOf({ job, scheduled }: Told): Readonly<Record<string, string>> {
+  const { drawOrigFxGraph, graphDiagram } = job.config.trace;
+  return {
+    ...(drawOrigFxGraph ? { graph: drawGraph(job.name, job.traced.graph) } : {}),
+    ...(graphDiagram ? { groups: drawGroups(job.name, scheduled) } : {}),
+  };
+}
 
 const decisionsOf = ({ scheduled, kernels = [] }: Pick<Told, 'scheduled' | 'kernels'>): readonly Decision[] => [
   ...scheduled.decisions,

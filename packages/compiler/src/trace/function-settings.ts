@@ -1,9 +1,10 @@
 // How one compiled function is compiled: its own options before the session's settings and the process's stance, as they are now.
-import type { Config, LogTopic } from '@tsinductor/config';
+import type { Config } from '@tsinductor/config';
 import { configUnder } from '../mode.ts';
 import { checkPlacement } from '../options.ts';
 import type { Backend, CompileOptions } from '../options.ts';
 import type { PrepareRequest } from '../request.ts';
+import type { SaidEvent } from '../structured-trace/trace-event.ts';
 import type { Preparing, Surroundings } from './surroundings.ts';
 import type { TracedCall } from './trace-call.ts';
 
@@ -36,9 +37,12 @@ export class FunctionSettings {
     return configUnder(this.session().config, { mode, patch: options });
   }
 
-  /** Logs something of the function, which is made only where its topic is asked for. */
-  log(topic: LogTopic, message: () => string): void {
-    this.session().log(topic, message, this.config());
+  /** Logs and records something of the function, which is made only where it is asked for. */
+  log(topic: SaidEvent['event'], message: () => string): void {
+    const [session, config] = [this.session(), this.config()];
+    session.log(topic, message, config);
+    const text = (): string => message().slice(`${this.#name}:`.length).trim();
+    session.record(this.#name, () => ({ event: topic, text: text() }), config);
   }
 
   /** Whether sizes and numbers are left open from the first call on; undefined: once they change. */

@@ -174,8 +174,6 @@ export const waiting = {
   ],
   debugging: [
     { name: 'reorder_for_peak_memory_debug' },
-    { name: 'trace.graph_diagram', env: ['INDUCTOR_POST_FUSION_SVG'] },
-    { name: 'trace.draw_orig_fx_graph', env: ['INDUCTOR_ORIG_FX_SVG'] },
     { name: 'trace.dot_graph_shape', env: ['INDUCTOR_DOT_GRAPH_SHAPE_SVG'] },
     { name: 'trace.log_autotuning_results' },
     { name: 'AIT_PLOT_SHORTEN_TENSOR_NAMES', env: ['AIT_PLOT_SHORTEN_TENSOR_NAMES'] },

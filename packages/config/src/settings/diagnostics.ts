@@ -63,6 +63,28 @@ export const diagnostics = {
     affects: 'diagnostics',
     doc: 'Keep in the folders of trace.enabled a line about what was made.',
   },
+  'trace.drawOrigFxGraph': {
+    type: 'bool',
+    default: true,
+    env: ['INDUCTOR_ORIG_FX_SVG'],
+    affects: 'diagnostics',
+    doc: 'Draw in the folders of trace.enabled the graph as it was traced: in the language of Graphviz, and as SVG where `@viz-js/viz` is installed.',
+  },
+  'trace.graphDiagram': {
+    type: 'bool',
+    default: true,
+    env: ['INDUCTOR_POST_FUSION_SVG'],
+    affects: 'diagnostics',
+    doc: 'Draw in the folders of trace.enabled the loops in the kernels that they were fused into: in the language of Graphviz, and as SVG where `@viz-js/viz` is installed.',
+  },
+  torchTrace: {
+    type: 'string',
+    default: null,
+    nullable: true,
+    env: ['TORCH_TRACE'],
+    affects: 'diagnostics',
+    doc: 'Directory in which each process records what it compiled, when and why: `tsinductor trace report` makes a page of it.',
+  },
   saveArgs: {
     type: 'bool',
     default: false,

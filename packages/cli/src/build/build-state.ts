@@ -1,0 +1,67 @@
+// What a build was made of, so that a second one does nothing. In: a project's files, its settings, the bundle. Out: a digest of each, in
+// a file beside the bundle; and whether they are what they were.
+import { createHash } from 'node:crypto';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { stableHash } from '@tsinductor/base';
+import { buildFingerprint } from '@tsinductor/compiler';
+import type { BuiltFunction } from './examples-protocol.ts';
+
+/** What was built, and of what. */
+interface BuildState {
+  readonly format: typeof stateFormat;
+  /** Of this package, Node and the project's settings. */
+  readonly surroundings: string;
+  /** By path, digests of the project's files. */
+  readonly files: Readonly<Record<string, string>>;
+  /** Of the bundle; null where nothing was compiled. */
+  readonly bundle: string | null;
+  readonly functions: readonly BuiltFunction[];
+}
+
+const stateFormat = 'tsinductor build 1';
+
+const digestOf = (path: string): string => createHash('sha256').update(readFileSync(path)).digest('hex');
+
+const stateFile = (bundle: string): string => `${bundle}.json`;
+
+/** A digest of what decides the code beside the files. */
+export const surroundingsOf = (options: unknown): string =>
+  stableHash([buildFingerprint, process.version, process.arch, JSON.stringify(options)]);
+
+interface Built {
+  readonly bundle: string;
+  readonly surroundings: string;
+  readonly files: readonly string[];
+  readonly functions: readonly BuiltFunction[];
+}
+
+export function writeState({ bundle, surroundings, files, functions }: Built): void {
+  const state: BuildState = {
+    format: stateFormat,
+    surroundings,
+    files: Object.fromEntries([...files].sort().map((file) => [file, digestOf(file)])),
+    bundle: existsSync(bundle) ? digestOf(bundle) : null,
+    functions,
+  };
+  writeFileSync(stateFile(bundle), `${JSON.stringify(state, undefined, 1)}\n`);
+}
+
+/** The state of a build that is still good: `roots` are the files that the project names now. */
+export function currentState(bundle: string, surroundings: string, roots: readonly string[]): BuildState | undefined {
+  const state = readState(stateFile(bundle));
+  if (state?.surroundings !== surroundings) return undefined;
+  const known = new Map(Object.entries(state.files));
+  if (!roots.every((file) => known.has(file))) return undefined;
+  const isSame = [...known].every(([file, digest]) => existsSync(file) && digestOf(file) === digest);
+  const isBundleSame = state.bundle === (existsSync(bundle) ? digestOf(bundle) : null);
+  return isSame && isBundleSame ? state : undefined;
+}
+
+function readState(path: string): BuildState | undefined {
+  try {
+    const state = JSON.parse(readFileSync(path, 'utf8')) as BuildState;
+    return (state.format as unknown) === stateFormat ? state : undefined;
+  } catch {
+    return undefined;
+  }
+}
