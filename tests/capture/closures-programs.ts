@@ -66,6 +66,7 @@ const options: { scale?: number; bias?: number } = {};
 const frozen = Object.freeze({ steps: [1] });
 class Rates {
   static rate = 2;
+  readonly own = 1;
 }
 
 export const closuresPrograms: Programs = {

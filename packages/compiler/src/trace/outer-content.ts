@@ -59,11 +59,11 @@ export function putBack(object: object, content: Content): void {
 }
 
 /** What lists and tables hold, each with its path. */
-export function membersOf(object: Collection, path: string): readonly (readonly [value: unknown, path: string])[] {
+export function heldIn(object: Collection, path: string): readonly (readonly [value: unknown, path: string])[] {
   if (isNumbers(object)) return [];
   if (types.isMap(object))
     return [...object].flatMap(([key, value]) => {
-      const at = `${path}.get(${typeof key === 'string' ? JSON.stringify(key.slice(0, 40)) : String(typeof key)})`;
+      const at = `${path}.get(${typeof key === 'string' ? JSON.stringify(key.slice(0, 40)) : typeof key})`;
       return [
         [value, at],
         [key, `a key of ${path}`],

@@ -15,7 +15,7 @@ import { isBuiltIn, isOwn, plainFunction } from './followed-function.ts';
 import { namesIn, sourceOf } from './function-source.ts';
 import { closureOf } from './inspected.ts';
 import { nativePrivatesOf } from './native-private.ts';
-import { contentIs, contentOf, isCollection, membersOf, mostMembers, putBack, sizeOf } from './outer-content.ts';
+import { contentIs, contentOf, isCollection, heldIn, mostMembers, putBack, sizeOf } from './outer-content.ts';
 import type { ContentRead, FieldRead, OuterRead } from './outer-reads.ts';
 
 interface Found {
@@ -141,7 +141,7 @@ class OuterWatch {
       this.#keep(read);
       this.#contents.push(read);
     }
-    if (isCollection(object)) for (const [value, at] of membersOf(object, path)) this.#follow(value, at);
+    if (isCollection(object)) for (const [value, at] of heldIn(object, path)) this.#follow(value, at);
     else for (const key of Object.keys(object)) restores.push(...this.#field(object, key, `${path}.${key}`));
   }
 

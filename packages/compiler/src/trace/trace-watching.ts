@@ -16,11 +16,12 @@ interface Watched {
 /** A traced call, whose guards have what was read around the function. Throws UserError TRACE_WRITE where it writes there. */
 export function traceWatching(call: Call, tracing: Omit<Tracing, 'around'>): Watched {
   const { fn, scope } = call;
-  const watch = watchAround(fn, [scope.this, ...scope.arguments, ...Object.values(scope.captures ?? {})]);
+  const captures: readonly unknown[] = Object.values(scope.captures ?? {});
+  const watch = watchAround(fn, [scope.this, ...scope.arguments, ...captures]);
   const { traced, notes } = traceCall(call, { ...tracing, around: (run) => watch.during(run) });
   if ('error' in traced) return { traced, notes, functions: [] };
   // What `captures` gives is read again at every call.
-  const given = new Set(Object.values(scope.captures ?? {}).filter((value) => isTensor(value)));
+  const given = new Set(captures.filter(isTensor));
   const outerReads = watch.reads().filter((read) => !isGiven(read, given));
   return { traced: { ...traced, outerReads }, notes, functions: watch.functions() };
 }
