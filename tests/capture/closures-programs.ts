@@ -32,17 +32,7 @@ class Layer {
     return this.training ? x.mul(this.weight) : x.sub(this.weight);
   }
 }
-class Gauge {
-  #level = 2;
-  get level(): number {
-    return this.#level;
-  }
-  raise(): void {
-    this.#level += 1;
-  }
-}
 class Stack {
-  gauge?: Gauge;
   readonly layers: Layer[] = [new Layer()];
   seen = 0;
   forward(x: Tensor): Tensor {
@@ -217,21 +207,6 @@ export const closuresPrograms: Programs = {
     },
     graphs: 2,
     recompiles: 1,
-  }),
-  'a field that the engine hides, and a method changes': program({
-    make: () => {
-      const gauge = new Gauge();
-      made = new Stack();
-      made.gauge = gauge;
-      return (x: Tensor) => x.mul(gauge.level);
-    },
-    calls: (f) => {
-      const before = f(three());
-      made.gauge?.raise();
-      return [before, f(three())];
-    },
-    graphs: 2,
-    breaks: 1,
   }),
   'a list, a table and a field that the function itself writes to': program({
     make: () => {

@@ -8,13 +8,12 @@
 import { types } from 'node:util';
 import { isTensor } from '@tsinductor/tensor';
 import { isProcessState } from '@tsinductor/tensor/internal';
-import { observedWrite, privateState } from '../errors.ts';
+import { observedWrite } from '../errors.ts';
 import { helpersOf } from './called-helpers.ts';
 import type { Helper } from './called-helpers.ts';
 import { isBuiltIn, isOwn, plainFunction } from './followed-function.ts';
 import { namesIn, sourceOf } from './function-source.ts';
 import { closureOf } from './inspected.ts';
-import { nativePrivatesOf } from './native-private.ts';
 import { contentIs, contentOf, isCollection, heldIn, mostMembers, putBack, sizeOf } from './outer-content.ts';
 import type { ContentRead, FieldRead, OuterRead } from './outer-reads.ts';
 
@@ -79,8 +78,6 @@ class OuterWatch {
   /** Objects that are watched in this run, with how each is left alone again. */
   readonly #watched = new Map<object, () => void>();
   readonly #contents: ContentRead[] = [];
-  /** Why this cannot be one graph, once that is known. */
-  #refusal: Error | undefined;
 
   constructor(functions: readonly Helper[], roots: readonly Found[]) {
     this.#functions = functions;
@@ -89,13 +86,13 @@ class OuterWatch {
 
   /**
    * Runs what is watched; objects are plain again afterwards, and as they were. Throws UserError TRACE_WRITE where it leaves another value
-   * in one, which a compiled call would not do again; PRIVATE_STATE where it reads an instance with #private fields that change.
+   * in one, which a compiled call would not do again.
    */
   during<T>(run: () => T): T {
     try {
       for (const { object, path } of this.#roots) this.#watch(object, path);
       const result = run();
-      const refusal = this.#refusal ?? this.#write();
+      const refusal = this.#write();
       if (refusal !== undefined) throw refusal;
       return result;
     } finally {
@@ -129,8 +126,6 @@ class OuterWatch {
   /** An object is read from now on, if it can change and holds no more than can be looked at in each call. */
   #watch(object: object, path: string): void {
     if (this.#watched.has(object) || sizeOf(object) > mostMembers) return;
-    const changing = isCollection(object) ? undefined : nativePrivatesOf(object)?.changing;
-    if (changing !== undefined) throw (this.#refusal = privateState(`${path}.${changing}`));
     const read: ContentRead = { object, content: contentOf(object), path };
     const restores: (() => void)[] = [];
     this.#watched.set(object, () => {
