@@ -54,6 +54,10 @@ const modes = new Set<string>();
 const nested: number[][] = [[1], [2]];
 const options: { scale?: number; bias?: number } = {};
 const frozen = Object.freeze({ steps: [1] });
+class Extras {
+  first = 1;
+}
+let extras = new Extras();
 class Rates {
   static rate = 2;
   readonly own = 1;
@@ -194,6 +198,35 @@ export const closuresPrograms: Programs = {
     },
     graphs: 4,
     recompiles: 3,
+  }),
+  'a field that an instance has not, and one that is in a loop over them': program({
+    make: () => {
+      made = new Stack();
+      const [layer = new Layer()] = made.layers;
+      extras = new Extras();
+      return (x: Tensor) => {
+        let y = layer.forward(x).mul(extras instanceof Extras ? 1 : 2);
+        for (const value of Object.values(extras)) y = y.add(value as number);
+        return 'bias' in layer ? y.neg() : y;
+      };
+    },
+    calls: (f) => {
+      const changes = [
+        () => Object.assign(made.layers[0] ?? {}, { bias: 1 }),
+        () => Object.assign(extras, { more: 5 }),
+        () => Object.assign(made.layers[0] ?? {}, { unread: 1 }),
+      ];
+      const before = f(three());
+      return [
+        before,
+        ...changes.map((change) => {
+          change();
+          return f(three());
+        }),
+      ];
+    },
+    graphs: 3,
+    recompiles: 2,
   }),
   'a list inside a record that is frozen': program({
     make: () => {

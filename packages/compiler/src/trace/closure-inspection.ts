@@ -2,8 +2,8 @@
 // than tracing and running a small function from the cache, so it waits until this task has ended, or until just before the next call or
 // trace, whichever is first. What the variables held after the trace is kept until then.
 //
-// Where variables are watched and one holds a list, a table or an object, later calls compare what is in it, which may have changed by
-// then. So in that case the module is read at once, within the first call.
+// Where variables are watched and one holds an object that no guard looks at, or of which fields are computed, later calls compare what is in
+// it, which may have changed by then. So in that case the module is read at once, within the first call.
 import { types } from 'node:util';
 import { isTensor } from '@tsinductor/tensor';
 import type { Helper } from './called-helpers.ts';
@@ -12,6 +12,7 @@ import { reportClosure } from './closure-report.ts';
 import type { Inspected } from './closure-report.ts';
 import { isBuiltIn, isOwn } from './followed-function.ts';
 import { namesIn, sourceOf } from './function-source.ts';
+import { accessorOf, prototypeOf } from './readers.ts';
 
 interface Listener {
   /** Says something once per topic. */
@@ -30,8 +31,7 @@ export class ClosureInspection {
   constructor(inspected: Inspected, listener: Listener) {
     this.#inspected = inspected;
     this.#listener = listener;
-    const { given, functions } = inspected;
-    const canWait = functions.length > 0 && (!listener.isWatching() || isSteady(functions, given));
+    const canWait = inspected.functions.length > 0 && (!listener.isWatching() || isSteady(inspected));
     if (canWait)
       this.#later = setImmediate(() => {
         this.finish();
@@ -74,9 +74,9 @@ export class ClosureInspection {
 }
 
 /** Whether nothing that is given, or that these functions use from around them, can hold something else while it is the same object. */
-function isSteady(functions: readonly Helper[], given: readonly unknown[]): boolean {
+function isSteady({ functions, given, guarded }: Inspected): boolean {
   const known = new Set(functions.map(({ fn }) => fn));
-  const staysHere = (value: unknown): boolean => stays(value, known);
+  const staysHere = (value: unknown): boolean => stays(value, known) || (guarded.has(value) && !isComputed(value));
   return given.every(staysHere) && functions.every((one) => usesOnly(one, staysHere));
 }
 
@@ -95,4 +95,16 @@ function stays(value: unknown, known: ReadonlySet<object>): boolean {
     return (isOwn(value) || isBuiltIn(value) || known.has(value)) && Object.keys(value).length === 0;
   if (typeof value !== 'object' || value === null) return true;
   return isTensor(value) || types.isModuleNamespaceObject(value) || Object.isFrozen(value);
+}
+
+/** Whether a field of an object is read by calling something. */
+function isComputed(object: unknown): boolean {
+  for (
+    let holder = object as object | null;
+    holder !== null && holder !== Object.prototype;
+    holder = prototypeOf(holder)
+  )
+    if (Object.values(Object.getOwnPropertyDescriptors(holder)).some((own) => accessorOf(own) !== undefined))
+      return true;
+  return false;
 }

@@ -19,8 +19,8 @@ export interface Inspected {
   readonly file: string | undefined;
   /** What `captures` gives: guarded at every call. */
   readonly captured: readonly string[];
-  /** Objects around it, and fields of them, that are guarded at every call: `table`, `table.scale`. */
-  readonly guarded: ReadonlySet<string>;
+  /** Objects around it at which every call looks: fields of them are guarded where they were read, or were not there. */
+  readonly guarded: ReadonlySet<unknown>;
   /** What it was called with. */
   readonly given: readonly unknown[];
   /** It and its helpers, with what they closed over when it was traced. None where the engine does not tell. */
@@ -75,11 +75,10 @@ function reportOne(
   };
 }
 
-/** Whether every call looks at a variable, or at a field: at one of a guarded object, whether it was read or was not there, unless it is computed. */
-function isGuarded(variable: string, guarded: ReadonlySet<string>, closure: ReadonlyMap<string, unknown>): boolean {
+/** Whether every call looks at the object that a variable holds, or that has the field, unless that is computed. */
+function isGuarded(variable: string, guarded: ReadonlySet<unknown>, closure: ReadonlyMap<string, unknown>): boolean {
   const [root = '', key] = variable.split('.');
-  if (guarded.has(variable)) return true;
   const object = closure.get(root);
-  const isObject = (typeof object === 'object' && object !== null) || typeof object === 'function';
-  return key !== undefined && guarded.has(root) && isObject && accessorOf(findDescriptor(object, key)) === undefined;
+  if (!guarded.has(object)) return false;
+  return key === undefined || accessorOf(findDescriptor(object as object, key)) === undefined;
 }

@@ -382,7 +382,7 @@ export class CompiledCode {
   ): void {
     this.#inspection?.look(this.name);
     const captured = Object.keys(captures ?? {});
-    const guarded = new Set(outerReads.map(({ path }) => path));
+    const guarded = new Set(outerReads.map(({ object }) => object));
     this.#inspection ??= new ClosureInspection(
       { name: this.name, fn: this.#fn, file: this.#file, captured, guarded, given, functions },
       {

@@ -5,6 +5,9 @@ import { types } from 'node:util';
 /** Members in order; keys and values in turn; names of fields. */
 export type Content = readonly unknown[];
 
+/** Stands for a member that may be anything. */
+export const anything: unique symbol = Symbol('anything');
+
 /** Lists and tables that hold more than these are not looked into: a call would take longer for that than for its work. */
 export const mostMembers = 1024;
 
@@ -39,7 +42,7 @@ export function contentIs(
   if (now.length !== content.length) return false;
   for (let index = 0; index < content.length; index += 1) {
     const [found, before] = [now[index], content[index]];
-    if (!Object.is(found, before) && isSame?.(found, before) !== true) return false;
+    if (before !== anything && !Object.is(found, before) && isSame?.(found, before) !== true) return false;
   }
   return true;
 }

@@ -3,8 +3,12 @@
 //
 // Nobody can stand in for a variable of a closure. But fields can tell that they are read: for the time of a trace those of the objects
 // that the function, and the helpers it names, close over are accessors, and plain fields again after it; an object in one that is read
-// is watched from then on. All that a list or a table holds counts as read with it, and so do the names of an object's fields, so
-// that one which appears later is noticed. What the language or the engine made, and tensors, are left alone.
+// is watched from then on. All that a list or a table holds counts as read with it.
+//
+// A field that is not there yet counts as well. Of a record all names are guarded. An instance of a class may have many like it, of which every
+// call would take the names; for the time of the trace a proxy before its prototype tells which names are asked for that nobody has. Where all
+// its fields were read, a loop may have gone through them, and its names are guarded too. What the language or the engine made, and tensors,
+// are left alone.
 import { types } from 'node:util';
 import { isTensor } from '@tsinductor/tensor';
 import { isProcessState } from '@tsinductor/tensor/internal';
@@ -14,7 +18,8 @@ import type { Helper } from './called-helpers.ts';
 import { isBuiltIn, isOwn, plainFunction } from './followed-function.ts';
 import { namesIn, sourceOf } from './function-source.ts';
 import { closureOf } from './inspected.ts';
-import { contentIs, contentOf, isCollection, heldIn, mostMembers, putBack, sizeOf } from './outer-content.ts';
+import { contentIs, contentOf, heldIn, isCollection, mostMembers, putBack, sizeOf } from './outer-content.ts';
+import { prototypeOf } from './readers.ts';
 import type { ContentRead, FieldRead, OuterRead } from './outer-reads.ts';
 
 interface Found {
@@ -57,6 +62,16 @@ function isWatchable(value: unknown): value is object {
 
 /** Math, JSON, console and the like say what they are. */
 const isNamespace = (value: object): boolean => Object.hasOwn(value, Symbol.toStringTag);
+
+/** Whether it is one of a class, and no list or table. */
+function isInstance(object: object): boolean {
+  if (typeof object === 'function' || isCollection(object)) return false;
+  const prototype = prototypeOf(object);
+  return prototype !== null && prototype !== Object.prototype;
+}
+
+/** What is in a table or a set changes even where that is frozen. */
+const canChange = (object: object): boolean => !Object.isFrozen(object) || types.isMap(object) || types.isSet(object);
 
 const isClassWithFields = (value: object): boolean =>
   !types.isProxy(value) &&
@@ -113,7 +128,11 @@ class OuterWatch {
 
   /** What was read, but for fields that had been written to. */
   reads(): readonly OuterRead[] {
-    return [...this.#reads.values()].flatMap((ofObject) => [...ofObject.values()]);
+    return [...this.#reads].flatMap(([object, ofObject]) => {
+      const reads = [...ofObject.values()];
+      const isRead = (key: unknown): boolean => ofObject.has(key as string);
+      return reads.filter((read) => read.key !== undefined || !isInstance(object) || read.content.every(isRead));
+    });
   }
 
   /** What this run has written around the function, as an error. */
@@ -132,12 +151,36 @@ class OuterWatch {
       if (!contentIs(object, read.content)) putBack(object, read.content);
       for (const restore of restores) restore();
     });
-    if (!Object.isFrozen(object)) {
+    if (canChange(object)) {
       this.#keep(read);
       this.#contents.push(read);
     }
     if (isCollection(object)) for (const [value, at] of heldIn(object, path)) this.#follow(value, at);
     else for (const key of Object.keys(object)) restores.push(...this.#field(object, key, `${path}.${key}`));
+    if (isInstance(object) && Object.isExtensible(object)) restores.push(this.#absent(object, path));
+  }
+
+  /** Makes an instance tell which fields are asked for that it has not. Gives what makes it plain again. */
+  #absent(object: object, path: string): () => void {
+    const prototype = prototypeOf(object);
+    const asked = (key: PropertyKey): void => {
+      if (typeof key === 'string' && prototype !== null && !(key in prototype))
+        this.#keep({ object, key, value: undefined, path: `${path}.${key}` });
+    };
+    const telling = new Proxy(Object.create(prototype) as object, {
+      get: (target, key, receiver) => {
+        asked(key);
+        return Reflect.get(target, key, receiver) as unknown;
+      },
+      has: (target, key) => {
+        asked(key);
+        return Reflect.has(target, key);
+      },
+    });
+    Object.setPrototypeOf(object, telling);
+    return () => {
+      Object.setPrototypeOf(object, prototype);
+    };
   }
 
   #follow(value: unknown, path: string): void {

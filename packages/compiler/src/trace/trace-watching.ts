@@ -2,6 +2,7 @@
 import { isTensor } from '@tsinductor/tensor';
 import type { Helper } from './called-helpers.ts';
 import { traceCall } from './generalise.ts';
+import { anything } from './outer-content.ts';
 import type { OuterRead } from './outer-reads.ts';
 import { watchAround } from './outer-watch.ts';
 import type { AliasedCall, Call, TracedCall, Tracing } from './trace-call.ts';
@@ -22,9 +23,12 @@ export function traceWatching(call: Call, tracing: Omit<Tracing, 'around'>): Wat
   if ('error' in traced) return { traced, notes, functions: [] };
   // What `captures` gives is read again at every call.
   const given = new Set(captures.filter(isTensor));
-  const outerReads = watch.reads().filter((read) => !isGiven(read, given));
+  const outerReads = watch.reads().flatMap((read) => withoutGiven(read, given));
   return { traced: { ...traced, outerReads }, notes, functions: watch.functions() };
 }
 
-const isGiven = (read: OuterRead, given: ReadonlySet<unknown>): boolean =>
-  read.key === undefined ? read.content.some((value) => given.has(value)) : given.has(read.value);
+/** A read, but for the tensors that are given. */
+function withoutGiven(read: OuterRead, given: ReadonlySet<unknown>): readonly OuterRead[] {
+  if (read.key !== undefined) return given.has(read.value) ? [] : [read];
+  return [{ ...read, content: read.content.map((value) => (given.has(value) ? anything : value)) }];
+}
