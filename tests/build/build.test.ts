@@ -283,6 +283,8 @@ shapes.launch([1], { BLOCK: 128 } as never);
 describe('the command', () => {
   const model = `${head}
 import { randn } from 'tsinductor';
+// As a server would, this keeps a process.
+export const beat = setInterval(() => undefined, 1000);
 export const mlp = compile((x: Tensor, w: Tensor) => x.matmul(w).gelu(), {
   name: 'mlp',
   examples: () => [[randn([4, 8]), randn([8, 16])]],
@@ -319,13 +321,17 @@ export const broken = compile((x: Tensor) => (x.sum().item() === 0 ? x : x.neg()
       ],
     });
 
+    writeFileSync(join(root, 'yarn.lock'), 'another version');
+    expect(JSON.parse(run(root, ['--json']).out)).toMatchObject({ isUpToDate: false });
+
     writeFileSync(
       join(root, 'serve.mjs'),
       `
 import { readFileSync } from 'node:fs';
 import { loadCacheArtifacts, randn } from 'tsinductor';
 loadCacheArtifacts(readFileSync('tsinductor.bundle'));
-const { mlp, broken } = await import('./model.mjs');
+const { mlp, broken, beat } = await import('./model.mjs');
+clearInterval(beat);
 mlp(randn([4, 8]), randn([8, 16]));
 broken(randn([3]));
 console.log(JSON.stringify([...mlp.graphs(), ...broken.graphs()].map(({ runsOn, origin }) => [runsOn, origin])));

@@ -12,12 +12,16 @@ const tell = (message: ExamplesMessage): void => {
 };
 
 process.once('message', (request) => {
-  void compileAll(request as ExamplesRequest).then(() => {
-    process.disconnect();
+  void compileAll(request as ExamplesRequest).then((end) => {
+    // What modules have started, a server say, does not keep this process.
+    process.send?.(end, () => process.exit());
   });
 });
 
-async function compileAll({ modules, bundle }: ExamplesRequest): Promise<void> {
+// Who asked is gone.
+process.once('disconnect', () => process.exit());
+
+async function compileAll({ modules, bundle }: ExamplesRequest): Promise<ExamplesMessage> {
   const declared = collectDeclared();
   for (const file of modules) {
     try {
@@ -41,7 +45,7 @@ async function compileAll({ modules, bundle }: ExamplesRequest): Promise<void> {
   );
   const saved = saveCacheArtifacts();
   if (saved !== undefined) writeFileSync(bundle, saved.bytes);
-  tell({ kind: 'end', bytes: saved?.bytes.length ?? 0, entries: saved?.entries.length ?? 0 });
+  return { kind: 'end', bytes: saved?.bytes.length ?? 0, entries: saved?.entries.length ?? 0 };
 }
 
 async function compileOne(one: DeclaredFunction, place: Pick<BuiltFunction, 'file' | 'line'>): Promise<BuiltFunction> {

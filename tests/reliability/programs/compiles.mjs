@@ -1,8 +1,9 @@
 // Compiles as many functions as its first argument says, or without end, and says `started` before each. How it ends is its second
-// argument: by itself, by `exit`, or by an error that nobody catches, when the first compiler runs.
+// argument: by itself, by `exit`, or by an error that nobody catches, when the first compiler runs. The third one is the number of the
+// first function: 0.25 is one that nobody has compiled who began at 0.
 import { compile, tensor } from 'tsinductor';
 
-const [count = '1', how = 'end'] = process.argv.slice(2);
+const [count = '1', how = 'end', first = '0'] = process.argv.slice(2);
 const x = tensor([1, 2, 3, 4], { dtype: 'f32' });
 const most = count === 'endless' ? Infinity : Number(count);
 
@@ -13,7 +14,7 @@ if (how === 'exit' || how === 'error') {
   }, 400);
 }
 
-for (let number = 0; number < most; number += 1) {
+for (let number = Number(first); number < Number(first) + most; number += 1) {
   process.stdout.write('started\n');
   await new Promise((resolve) => setImmediate(resolve)); // so that timers and signals have their turn
   const f = compile(

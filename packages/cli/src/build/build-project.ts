@@ -56,7 +56,7 @@ export async function buildProject(request: BuildRequest, progress: Progress): P
   const morph = loadTsMorph(tsconfig);
   const { options, fileNames } = parsedConfig(morph, tsconfig);
   const bundle = resolve(request.bundle ?? join(dirname(tsconfig), 'tsinductor.bundle'));
-  const surroundings = surroundingsOf([tsconfig, options]);
+  const surroundings = surroundingsOf(tsconfig, options);
   const current = request.isCheck ? undefined : currentState(bundle, surroundings, fileNames);
   if (current !== undefined)
     return {

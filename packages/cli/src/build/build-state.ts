@@ -2,6 +2,7 @@
 // a file beside the bundle; and whether they are what they were.
 import { createHash } from 'node:crypto';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { stableHash } from '@tsinductor/base';
 import { buildFingerprint } from '@tsinductor/compiler';
 import type { BuiltFunction } from './examples-protocol.ts';
@@ -24,9 +25,26 @@ const digestOf = (path: string): string => createHash('sha256').update(readFileS
 
 const stateFile = (bundle: string): string => `${bundle}.json`;
 
-/** A digest of what decides the code beside the files. */
-export const surroundingsOf = (options: unknown): string =>
-  stableHash([buildFingerprint, process.version, process.arch, JSON.stringify(options)]);
+/** A digest of what decides the code beside the files: settings, this package, Node, and which packages are installed. */
+export const surroundingsOf = (tsconfig: string, options: unknown): string =>
+  stableHash([
+    buildFingerprint,
+    process.version,
+    process.arch,
+    tsconfig,
+    JSON.stringify(options),
+    lockDigest(dirname(tsconfig)),
+  ]);
+
+const locks = ['package-lock.json', 'npm-shrinkwrap.json', 'pnpm-lock.yaml', 'yarn.lock', 'bun.lock'];
+
+/** Of what a package manager says of installed versions, in the nearest directory where one does; of nothing where none does. */
+function lockDigest(directory: string): string {
+  const found = locks.map((name) => join(directory, name)).find((path) => existsSync(path));
+  const above = dirname(directory);
+  if (found !== undefined) return digestOf(found);
+  return above === directory ? '' : lockDigest(above);
+}
 
 interface Built {
   readonly bundle: string;
