@@ -33,3 +33,7 @@ export function formatBytes(bytes: number): string {
   const value = bytes / 1024 ** power;
   return `${power === 0 || value >= 100 ? value.toFixed(0) : value.toPrecision(3)} ${units[power] ?? 'B'}`;
 }
+
+/** `1 graph`, `2 graphs`. */
+export const plural = (count: number, noun: string, several = `${noun}s`): string =>
+  `${String(count)} ${count === 1 ? noun : several}`;

@@ -3,7 +3,7 @@
 import { relative } from 'node:path';
 import type { BuildResult } from '../build/build-project.ts';
 import type { AddCommand, Context } from '../context.ts';
-import { formatBytes } from '../table.ts';
+import { formatBytes, plural } from '../table.ts';
 import type { Colors, Outcome } from '../terminal.ts';
 
 export const addBuildCommand: AddCommand = (parser, context) =>
@@ -47,8 +47,6 @@ async function watching(once: () => Promise<BuildResult>, context: Context): Pro
   const { watchProject } = await import('../build/watch-project.ts');
   await watchProject(once, context.warn);
 }
-
-const plural = (count: number, noun: string): string => `${String(count)} ${noun}${count === 1 ? '' : 's'}`;
 
 interface Showing {
   readonly isCheck: boolean;

@@ -4,7 +4,7 @@ import { graphNamespace, openStore } from '@tsinductor/cache';
 import type { ArtifactStore, EntrySummary } from '@tsinductor/cache';
 import type { Config } from '@tsinductor/config';
 import type { AddCommand } from '../context.ts';
-import { formatBytes, renderTable } from '../table.ts';
+import { formatBytes, renderTable, plural } from '../table.ts';
 import type { Outcome } from '../terminal.ts';
 
 /** Opens the store that compiled functions use. */
@@ -65,5 +65,3 @@ function clearCache(config: Config, warn: (message: string) => void): Outcome {
     text: () => `removed ${plural(removed, 'graph')}, ${formatBytes(bytes)}, from ${directory}`,
   };
 }
-
-export const plural = (count: number, noun: string): string => `${String(count)} ${noun}${count === 1 ? '' : 's'}`;

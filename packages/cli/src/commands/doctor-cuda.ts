@@ -5,8 +5,7 @@ import type { Config } from '@tsinductor/config';
 import { buildBridge, CudaDriver, deviceFacts, findCudaToolkit, openBridge } from '@tsinductor/runtime';
 import type { DeviceFacts, Toolchain } from '@tsinductor/runtime';
 import { messageOf } from '../errors.ts';
-import { formatBytes } from '../table.ts';
-import { plural } from './cache.ts';
+import { formatBytes, plural } from '../table.ts';
 import type { Finding } from './doctor.ts';
 
 /** What opening the driver takes: its calls go through the native bridge. */

@@ -10,9 +10,9 @@ import { describePlace, findToolchain, hostResources, openBridge, probeIsa } fro
 import type { Toolchain, ToolchainReport } from '@tsinductor/runtime';
 import type { AddCommand } from '../context.ts';
 import { messageOf } from '../errors.ts';
-import { formatBytes } from '../table.ts';
+import { formatBytes, plural } from '../table.ts';
 import type { Colors, Outcome } from '../terminal.ts';
-import { openGraphStore, plural } from './cache.ts';
+import { openGraphStore } from './cache.ts';
 import { cudaFindings } from './doctor-cuda.ts';
 
 /** `note` is worth knowing, `missing` costs native code. */

@@ -1,6 +1,7 @@
 // The page of a trace: one file, with its style and its drawings in it, and nothing that is loaded from elsewhere. In: the events of
 // processes, and what draws. Out: HTML.
 import type { CompiledEvent, DrawSvg, RecordedEvent, StagesEvent, TracedLine } from '@tsinductor/compiler';
+import { plural } from '../table.ts';
 import { code, duration, escaped, folded, list } from './html.ts';
 import type { TracedProcess } from './read-trace.ts';
 import { stagesPart } from './stages.ts';
@@ -45,9 +46,15 @@ ${sections.join('\n')}
 
 function summaryOf(processes: readonly TracedProcess[]): string {
   const events = processes.flatMap((one) => one.events);
-  const count = (kind: RecordedEvent['event']): string => String(events.filter(({ event }) => event === kind).length);
+  const count = (kind: RecordedEvent['event']): number => events.filter(({ event }) => event === kind).length;
   const functions = processes.reduce((sum, one) => sum + functionsOf(one).length, 0);
-  return `${String(processes.length)} processes, ${String(functions)} functions, ${count('compiled')} graphs, ${count('recompiles')} recompilations, ${count('graph_breaks')} graph breaks`;
+  return [
+    plural(processes.length, 'process', 'processes'),
+    plural(functions, 'function'),
+    plural(count('compiled'), 'graph'),
+    plural(count('recompiles'), 'recompilation'),
+    plural(count('graph_breaks'), 'graph break'),
+  ].join(', ');
 }
 
 function functionsOf({ id, events }: TracedProcess): readonly TracedFunction[] {

@@ -2,6 +2,7 @@
 import { writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { svgDrawer } from '@tsinductor/compiler';
+import { plural } from '../table.ts';
 import type { Outcome } from '../terminal.ts';
 import { tracePage } from './page.ts';
 import { readTrace } from './read-trace.ts';
@@ -17,6 +18,6 @@ export async function traceReport(directory: string, out: string | undefined): P
   return {
     data: { file, processes: count, events, bytes },
     status: 0,
-    text: () => `${file}: ${String(events)} events of ${String(count)} processes`,
+    text: () => `${file}: ${plural(events, 'event')} of ${plural(count, 'process', 'processes')}`,
   };
 }

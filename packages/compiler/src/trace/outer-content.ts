@@ -77,8 +77,8 @@ export function heldIn(object: Collection, path: string): readonly (readonly [va
 
 /** How much an object holds, or which fields it has, in words. */
 export function printContent(object: object, content: Content = contentOf(object)): string {
-  const count = String(types.isMap(object) ? content.length / 2 : content.length);
-  if (types.isMap(object)) return `${count} entries`;
-  if (isCollection(object)) return `${count} members`;
+  const count = types.isMap(object) ? content.length / 2 : content.length;
+  if (types.isMap(object)) return `${String(count)} ${count === 1 ? 'entry' : 'entries'}`;
+  if (isCollection(object)) return `${String(count)} ${count === 1 ? 'member' : 'members'}`;
   return content.length === 0 ? 'no fields' : `the fields ${content.slice(0, 8).join(', ')}`;
 }
