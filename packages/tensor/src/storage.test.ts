@@ -2,6 +2,7 @@ import { afterEach, describe, expect, test } from '@jest/globals';
 import { createStoragePool } from '@tsinductor/runtime';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
+import { settled } from '@tsinductor/testing/settled';
 import { fromBuffer, memoryStats, ones, scope, tensor, zeros } from './index.ts';
 import { allocateResult, setStorageProvider } from './internal.ts';
 import type { Tensor } from './index.ts';
@@ -33,8 +34,9 @@ describe('dispose', () => {
     expect(String(x)).toBe('Tensor(i64[2], disposed)');
   });
 
-  test('memory lives as long as the last view', () => {
+  test('memory lives as long as the last view', async () => {
     setStorageProvider({ pool: createStoragePool(undefined) });
+    await settled(() => memoryStats().storages);
     const before = memoryStats();
     const x = tensor([
       [1, 2],
@@ -171,8 +173,9 @@ describe('dispose', () => {
     expect(results.map(({ byteLength }) => byteLength)).toEqual(results.map(() => 100_000));
   });
 
-  test('memoryStats tells live, pooled and external bytes, and the peak', () => {
+  test('memoryStats tells live, pooled and external bytes, and the peak', async () => {
     setStorageProvider({ pool: createStoragePool(undefined) });
+    await settled(() => memoryStats().storages);
     const before = memoryStats();
     using kept = tensor(new Float32Array(1024));
     tensor(new Float32Array(4096)).dispose();

@@ -21,6 +21,7 @@ import {
 import type { Tensor } from '@tsinductor/tensor';
 import { hasCompiler } from '@tsinductor/testing/loops';
 import { DriverControl, emulatedDriver, emulatedNvcc } from '@tsinductor/testing/emulated-cuda';
+import { settled } from '@tsinductor/testing/settled';
 import { constexpr, ptr } from '@tsinductor/dsl';
 import { compile } from '../compile.ts';
 import { openDevices, reset, setConfig } from '../default-compiler.ts';
@@ -157,11 +158,11 @@ ring('a CUDA device', () => {
       expect(rand([5], { device: 'cuda' }).toArray()).toEqual(here);
     });
 
-    test('give their memory back to the allocator, which uses it again', () => {
+    test('give their memory back to the allocator, which uses it again', async () => {
       scope(() => {
         tensor(new Float32Array(100), { device: 'cuda' });
       });
-      const before = memoryStats().device;
+      const before = await settled(() => memoryStats().device);
       stub.log();
       const x = tensor(new Float32Array(100), { device: 'cuda' });
       expect(memoryStats().device - before).toBe(400);
