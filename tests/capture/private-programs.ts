@@ -77,7 +77,141 @@ class Hidden extends Base {
   }
 }
 
+/** What programs close over, each run with one of its own. */
+let constant = new Constant(three(), { flag: false });
+let mode = { flag: false };
+let changing = new Changing();
+let translated = new Translated(three());
+let marked: { first: number; late?: number | undefined } = { first: 1 };
+class Marked {
+  first = 1;
+}
+class Rated {
+  readonly own = 1;
+  static #rate = 1;
+  static set rate(value: number) {
+    Rated.#rate = value;
+  }
+  static apply(x: Tensor): Tensor {
+    return x.mul(Rated.#rate);
+  }
+}
+class Fixed {
+  readonly own = 1;
+  static readonly #rates = [1];
+  static change(rate: number): void {
+    Fixed.#rates.fill(rate);
+  }
+  static apply(x: Tensor): Tensor {
+    return x.mul(Fixed.#rates[0] ?? 0);
+  }
+}
+
 export const privatePrograms: Programs = {
+  'a captured instance with #private fields that never change': program({
+    make: () => {
+      mode = { flag: false };
+      constant = new Constant(three(), mode);
+      const own = constant;
+      return (x: Tensor) => own.forward(x);
+    },
+    calls: (f) => {
+      const before = [f(three()), f(three())];
+      mode.flag = true;
+      return [before, f(three())];
+    },
+    graphs: 2,
+    recompiles: 1,
+    options: { fullgraph: true },
+  }),
+  'a captured instance with #private fields that change': program({
+    make: () => {
+      const own = (changing = new Changing());
+      return (x: Tensor) => own.forward(x);
+    },
+    calls: (f) => {
+      const before = f(three());
+      changing.flag = true;
+      const flagged = f(three());
+      changing.weight = three().mul(10);
+      return [before, flagged, f(three())];
+    },
+    graphs: 1,
+    breaks: 1,
+  }),
+  'a captured instance that counts in a #private field': program({
+    make: () => {
+      const own = new Changing();
+      return (x: Tensor) => own.count(x);
+    },
+    calls: (f) => [f(three()), f(three()), f(three())],
+    graphs: 1,
+    breaks: 1,
+  }),
+  'translated #private fields of a captured instance are guarded': program({
+    make: () => {
+      const own = (translated = new Translated(three()));
+      return (x: Tensor) => own.forward(x);
+    },
+    calls: (f) => {
+      const before = f(three());
+      translated.flag = true;
+      const flagged = f(three());
+      translated.weight = three().mul(10);
+      return [before, flagged, f(three())];
+    },
+    graphs: 2,
+    recompiles: 1,
+  }),
+  'a captured instance that counts in a translated #private field': program({
+    make: () => {
+      const own = new Translated(three());
+      return (x: Tensor) => own.count(x);
+    },
+    calls: (f) => [f(three()), f(three()), f(three())],
+    graphs: 2,
+    breaks: 1,
+  }),
+  'a static #private field that changes': program({
+    make: () => {
+      Rated.rate = 1;
+      return (x: Tensor) => Rated.apply(x);
+    },
+    calls: (f) => {
+      const before = f(three());
+      Rated.rate = 7;
+      return [before, f(three())];
+    },
+    graphs: 2,
+    breaks: 1,
+  }),
+  'a list in a static #private field that does not': program({
+    make: () => {
+      Fixed.change(1);
+      return (x: Tensor) => Fixed.apply(x);
+    },
+    calls: (f) => {
+      const before = f(three());
+      Fixed.change(5);
+      return [before, f(three())];
+    },
+    graphs: 2,
+    recompiles: 1,
+    options: { fullgraph: true },
+  }),
+  'whether a captured instance has a field of its own': program({
+    make: () => {
+      const own = (marked = new Marked());
+      return (x: Tensor) => (Object.hasOwn(own, 'late') ? x.neg() : x.mul(2));
+    },
+    calls: (f) => {
+      const before = f(three());
+      marked.late = undefined;
+      return [before, f(three())];
+    },
+    graphs: 2,
+    recompiles: 1,
+  }),
   'a method of a base class that an instance with native fields calls through super': program({
     make: () => (x: Tensor, o: Hidden) => o.act(x),
     calls: (f) => {

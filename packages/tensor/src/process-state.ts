@@ -61,10 +61,13 @@ export const processState: ProcessState = {
   places: undefined,
 };
 
-/** Who records what is called now. */
+/** A property of objects of this project that programs hold and that keep state which no traced function computes with, as kernels do. */
+export const ownState: unique symbol = Symbol.for('tsinductor.own-state') as never;
+
 /** Whether an object is what this process keeps for all tensors, which no program has made. */
 export const isProcessState = (object: object): boolean => object === processState;
 
+/** Who records what is called now. */
 export const recorderInUse = (): Recorder | undefined => processState.recorder;
 
 /** Whether a trace is under way. */

@@ -7,7 +7,7 @@ import type { RecordStore } from '@tsinductor/cache';
 import { isConstexpr } from '@tsinductor/dsl';
 import type { LaunchArguments, MetaArguments, Schema } from '@tsinductor/dsl';
 import type { Tensor } from '@tsinductor/tensor';
-import { placeOf, recorderInUse } from '@tsinductor/tensor/internal';
+import { ownState, placeOf, recorderInUse } from '@tsinductor/tensor/internal';
 import type { KernelLaunch } from '@tsinductor/tensor/internal';
 import type { Builder } from '../build/builder.ts';
 import { requireHost } from './bind-arguments.ts';
@@ -282,6 +282,8 @@ class Tuner<S extends Schema, Config extends object> {
     return { choice, result };
   }
 }
+
+Object.defineProperty(Tuner.prototype, ownState, { value: true });
 
 /** A line for each configuration, the best first. */
 function tuningText<Config>(

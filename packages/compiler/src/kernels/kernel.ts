@@ -16,7 +16,7 @@ import type {
 } from '@tsinductor/dsl';
 import { printBlockProgram, printKernelIr } from '@tsinductor/ir';
 import type { Tensor } from '@tsinductor/tensor';
-import { placeOf, recorderInUse, userLocation } from '@tsinductor/tensor/internal';
+import { ownState, placeOf, recorderInUse, userLocation } from '@tsinductor/tensor/internal';
 import type { Builder } from '../build/builder.ts';
 import { defaultSession, useNativeMemory } from '../default-compiler.ts';
 import type { Session } from '../session.ts';
@@ -201,6 +201,8 @@ export class Kernel<S extends Schema> {
     return [x, y, z];
   }
 }
+
+Object.defineProperty(Kernel.prototype, ownState, { value: true });
 
 const backends = ['cpp', 'cuda-emulated', 'interpreter'];
 const optionNames = ['numWarps', 'numStages', 'backend', 'print'];

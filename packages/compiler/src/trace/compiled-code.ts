@@ -22,6 +22,7 @@ import type { CallScope } from './guard.ts';
 import type { CompileOptions } from '../options.ts';
 import { makeExplanation } from '../report.ts';
 import type { Explanation, GraphReport } from '../report.ts';
+import { objectsIn } from './outer-reads.ts';
 import { orAgain, runAgain, withoutRunning } from './run-again.ts';
 import { SegmentedCode } from './segmented-code.ts';
 import { countTiers } from '../run/tiered-executable.ts';
@@ -382,9 +383,8 @@ export class CompiledCode {
   ): void {
     this.#inspection?.look(this.name);
     const captured = Object.keys(captures ?? {});
-    const guarded = new Set(outerReads.map(({ object }) => object));
     this.#inspection ??= new ClosureInspection(
-      { name: this.name, fn: this.#fn, file: this.#file, captured, guarded, given, functions },
+      { name: this.name, fn: this.#fn, file: this.#file, captured, guarded: objectsIn(outerReads), given, functions },
       {
         tell: (topic, text) => {
           this.#notes.push(text);

@@ -27,7 +27,7 @@ export function withPrivateState<T>(state: PrivateState, work: () => T): T {
       return original.call(this, state.knows(key) ? state.written(key) : key, value);
     };
   const restore = [
-    replace(
+    replaceMethod(
       map,
       'get',
       (original) =>
@@ -35,12 +35,12 @@ export function withPrivateState<T>(state: PrivateState, work: () => T): T {
           return state.knows(key) ? state.read(key, this as WeakMap<object, unknown>) : original.call(this, key);
         },
     ),
-    replace(map, 'has', has),
-    replace(set, 'has', has),
-    replace(map, 'set', write),
-    replace(map, 'delete', write),
-    replace(set, 'add', write),
-    replace(set, 'delete', write),
+    replaceMethod(map, 'has', has),
+    replaceMethod(set, 'has', has),
+    replaceMethod(map, 'set', write),
+    replaceMethod(map, 'delete', write),
+    replaceMethod(set, 'add', write),
+    replaceMethod(set, 'delete', write),
   ];
   try {
     return work();
@@ -50,7 +50,7 @@ export function withPrivateState<T>(state: PrivateState, work: () => T): T {
 }
 
 /** Puts another function in a method's place, if that may be changed; gives what takes it back. */
-function replace(prototype: object, name: string, wrap: (original: Method) => Method): () => void {
+export function replaceMethod(prototype: object, name: string, wrap: (original: Method) => Method): () => void {
   const before = Object.getOwnPropertyDescriptor(prototype, name);
   if (before?.configurable !== true) return () => undefined;
   Object.defineProperty(prototype, name, { ...before, value: wrap(before.value as Method) });

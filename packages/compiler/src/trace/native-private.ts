@@ -2,7 +2,7 @@
 // look at them. In: an instance. Out: whether it has such fields, and whether they can change once it is made, read off
 // the text of its class.
 import { parseExpressionAt } from 'acorn';
-import type { Node } from 'acorn';
+import type { Node, PrivateIdentifier } from 'acorn';
 import { ancestor, base } from 'acorn-walk';
 import { prototypeOf } from './readers.ts';
 
@@ -14,8 +14,20 @@ export interface PrivateFields {
 /** The fields of an instance's class and of those that it extends; undefined where there are none. */
 export function nativePrivatesOf(instance: object): PrivateFields | undefined {
   const texts = classTexts(instance).filter((text) => /#[\w$]/.test(text));
-  const found = texts.map(fieldsOf).filter((fields) => fields !== undefined);
+  const found = texts.map((text) => fieldsOf(text, false)).filter((fields) => fields !== undefined);
   return found.length === 0 ? undefined : { changing: found.find(({ changing }) => changing !== undefined)?.changing };
+}
+
+/** The static #private fields of a class and of those that it extends; undefined where there are none. */
+export function staticPrivatesOf(made: object): PrivateFields | undefined {
+  const texts: string[] = [];
+  for (let holder: object | null = made; typeof holder === 'function'; holder = prototypeOf(holder))
+    texts.push(Function.prototype.toString.call(holder));
+  const found = texts.filter((text) => /\bstatic\b[^]*#[\w$]/.test(text)).map((text) => fieldsOf(text, true));
+  const fields = found.filter((one) => one !== undefined);
+  return fields.length === 0
+    ? undefined
+    : { changing: fields.find(({ changing }) => changing !== undefined)?.changing };
 }
 
 function classTexts(instance: object): string[] {
@@ -27,7 +39,7 @@ function classTexts(instance: object): string[] {
   return texts;
 }
 
-function fieldsOf(text: string): PrivateFields | undefined {
+function fieldsOf(text: string, isStatic: boolean): PrivateFields | undefined {
   if (!/^class\b/.test(text)) return undefined;
   let root: Node;
   try {
@@ -38,11 +50,12 @@ function fieldsOf(text: string): PrivateFields | undefined {
   }
   const written: string[] = [];
   const declared: string[] = [];
-  const declares = ({ key }: { readonly key: Node }): void => {
-    if (key.type === 'PrivateIdentifier') declared.push(key.type);
+  const declares = (member: { readonly key: Node; readonly static: boolean }): void => {
+    if (member.static === isStatic && member.key.type === 'PrivateIdentifier')
+      declared.push(`#${(member.key as PrivateIdentifier).name}`);
   };
   const writes = (target: Node, ancestors: readonly Node[]): void => {
-    if (!isInConstructor(ancestors)) written.push(...privateMembers(target));
+    if (isStatic ? isInFunction(ancestors) : !isInConstructor(ancestors)) written.push(...privateMembers(target));
   };
   ancestor(
     root,
@@ -58,7 +71,7 @@ function fieldsOf(text: string): PrivateFields | undefined {
     },
     base,
   );
-  return declared.length === 0 ? undefined : { changing: written[0] };
+  return declared.length === 0 ? undefined : { changing: written.find((name) => declared.includes(name)) };
 }
 
 function privateMembers(target: Node): readonly string[] {
@@ -74,6 +87,8 @@ function privateMembers(target: Node): readonly string[] {
   );
   return names;
 }
+
+const isInFunction = (ancestors: readonly Node[]): boolean => ancestors.some(({ type }) => type.includes('Function'));
 
 /** Whether the innermost function around is the constructor itself, or what initialises a field. */
 function isInConstructor(ancestors: readonly Node[]): boolean {

@@ -4,10 +4,13 @@ import { isTensor } from '@tsinductor/tensor';
 import { contentIs, printContent } from './outer-content.ts';
 import type { Content } from './outer-content.ts';
 
+/** Where compilers keep a #private field: a map from instances to what it holds, or the set of those that have a method. */
+export type PrivateKey = Pick<WeakMap<object, unknown>, 'get' | 'has'> | Pick<WeakSet<object>, 'has'>;
+
 /** A field that was read, and what it held. */
 export interface FieldRead {
   readonly object: object;
-  readonly key: string;
+  readonly key: string | PrivateKey;
   readonly value: unknown;
   /** As a program would write it: `model.training`. */
   readonly path: string;
@@ -22,6 +25,10 @@ export interface ContentRead {
 }
 
 export type OuterRead = FieldRead | ContentRead;
+
+/** All objects at which guards look for what was read. */
+export const objectsIn = (reads: readonly OuterRead[]): ReadonlySet<unknown> =>
+  new Set(reads.flatMap(({ object, key }) => (typeof key === 'object' ? [object, key] : [object])));
 
 type IsSame = (now: unknown, before: unknown) => boolean;
 
@@ -48,7 +55,10 @@ export const withReplaced = (
       : { ...read, value: replaced.get(read.value) ?? read.value },
   );
 
-const heldBy = ({ object, key }: FieldRead): unknown => (object as Readonly<Record<string, unknown>>)[key];
+function heldBy({ object, key }: FieldRead): unknown {
+  if (typeof key === 'string') return (object as Readonly<Record<string, unknown>>)[key];
+  return 'get' in key ? key.get(object) : key.has(object);
+}
 
 /** The first that is different, in words. */
 export function changedRead(reads: readonly OuterRead[]): string | undefined {

@@ -7,20 +7,25 @@
 //
 // A field that is not there yet counts as well. Of a record all names are guarded. An instance of a class may have many like it, of which every
 // call would take the names; for the time of the trace a proxy before its prototype tells which names are asked for that nobody has. Where all
-// its fields were read, a loop may have gone through them, and its names are guarded too. What the language or the engine made, and tensors,
-// are left alone.
+// its fields were read, or `Object.hasOwn` was asked, its names are guarded too. What the language or the engine made, and tensors, are left
+// alone.
+//
+// Of #private fields, those that a compiler keeps in a WeakMap tell that they are read, as its methods do. Those of the engine tell nobody:
+// what is in one that never changes is watched, and an object with one that does change is none that a graph can depend on.
 import { types } from 'node:util';
 import { isTensor } from '@tsinductor/tensor';
-import { isProcessState } from '@tsinductor/tensor/internal';
-import { observedWrite } from '../errors.ts';
+import { isProcessState, ownState } from '@tsinductor/tensor/internal';
+import { observedWrite, privateState } from '../errors.ts';
 import { helpersOf } from './called-helpers.ts';
 import type { Helper } from './called-helpers.ts';
 import { isBuiltIn, isOwn, plainFunction } from './followed-function.ts';
 import { namesIn, sourceOf } from './function-source.ts';
-import { closureOf } from './inspected.ts';
+import { closureOf, privateFieldsOf } from './inspected.ts';
+import { replaceMethod, withPrivateState } from './lowered-private.ts';
+import { nativePrivatesOf, staticPrivatesOf } from './native-private.ts';
 import { contentIs, contentOf, heldIn, isCollection, mostMembers, putBack, sizeOf } from './outer-content.ts';
 import { prototypeOf } from './readers.ts';
-import type { ContentRead, FieldRead, OuterRead } from './outer-reads.ts';
+import type { ContentRead, FieldRead, OuterRead, PrivateKey } from './outer-reads.ts';
 
 interface Found {
   readonly object: object;
@@ -76,22 +81,37 @@ const canChange = (object: object): boolean => !Object.isFrozen(object) || types
 const isClassWithFields = (value: object): boolean =>
   !types.isProxy(value) &&
   plainFunction(value) === value &&
-  Object.keys(value).length > 0 &&
   sourceOf(value).startsWith('class') &&
+  (Object.keys(value).length > 0 || staticPrivatesOf(value) !== undefined) &&
   !isOwn(value);
+
+/** What the engine itself is made of, as `URL` is: its private fields are no state of the program's. */
+function isOfEngine(object: object): boolean {
+  const made: unknown =
+    typeof object === 'function' ? object : (object as { readonly constructor?: unknown }).constructor;
+  return typeof made === 'function' && (globalThis as Readonly<Record<string, unknown>>)[made.name] === made;
+}
 
 /** What is more than its fields, or our own. */
 const hasForm = (value: object): boolean =>
-  isTensor(value) || isProcessState(value) || types.isProxy(value) || types.isModuleNamespaceObject(value);
+  types.isProxy(value) ||
+  isTensor(value) ||
+  isProcessState(value) ||
+  ownState in value ||
+  types.isModuleNamespaceObject(value);
 
 class OuterWatch {
   readonly #functions: readonly Helper[];
   readonly #roots: readonly Found[];
-  readonly #reads = new Map<object, Map<string | undefined, OuterRead>>();
+  readonly #reads = new Map<object, Map<OuterRead['key'], OuterRead>>();
+  /** Set while the watch itself asks for what is in a WeakMap. */
+  #isAsking = false;
+  /** Instances of which it was asked whether they have a field. */
+  readonly #namesAsked = new Set<object>();
   /** Fields that were written to, and what they hold now. What is read of them after that is not of the surroundings. */
   readonly #written = new Map<FieldRead, unknown>();
-  /** Objects that are watched in this run, with how each is left alone again. */
-  readonly #watched = new Map<object, () => void>();
+  /** Objects that are watched in this run, where they were found, and how each is left alone again. */
+  readonly #watched = new Map<object, { readonly path: string; readonly leave: () => void }>();
   readonly #contents: ContentRead[] = [];
 
   constructor(functions: readonly Helper[], roots: readonly Found[]) {
@@ -106,12 +126,12 @@ class OuterWatch {
   during<T>(run: () => T): T {
     try {
       for (const { object, path } of this.#roots) this.#watch(object, path);
-      const result = run();
+      const result = this.#withPrivates(() => this.#withOwnChecks(run));
       const refusal = this.#write();
       if (refusal !== undefined) throw refusal;
       return result;
     } finally {
-      for (const leave of this.#watched.values()) leave();
+      for (const { leave } of this.#watched.values()) leave();
       this.#watched.clear();
       this.#written.clear();
       this.#contents.length = 0;
@@ -131,7 +151,8 @@ class OuterWatch {
     return [...this.#reads].flatMap(([object, ofObject]) => {
       const reads = [...ofObject.values()];
       const isRead = (key: unknown): boolean => ofObject.has(key as string);
-      return reads.filter((read) => read.key !== undefined || !isInstance(object) || read.content.every(isRead));
+      const areNamesRead = !isInstance(object) || this.#namesAsked.has(object);
+      return reads.filter((read) => read.key !== undefined || areNamesRead || read.content.every(isRead));
     });
   }
 
@@ -147,10 +168,12 @@ class OuterWatch {
     if (this.#watched.has(object) || sizeOf(object) > mostMembers) return;
     const read: ContentRead = { object, content: contentOf(object), path };
     const restores: (() => void)[] = [];
-    this.#watched.set(object, () => {
+    const leave = (): void => {
       if (!contentIs(object, read.content)) putBack(object, read.content);
       for (const restore of restores) restore();
-    });
+    };
+    this.#watched.set(object, { path, leave });
+    this.#hidden(object, path);
     if (canChange(object)) {
       this.#keep(read);
       this.#contents.push(read);
@@ -158,6 +181,81 @@ class OuterWatch {
     if (isCollection(object)) for (const [value, at] of heldIn(object, path)) this.#follow(value, at);
     else for (const key of Object.keys(object)) restores.push(...this.#field(object, key, `${path}.${key}`));
     if (isInstance(object) && Object.isExtensible(object)) restores.push(this.#absent(object, path));
+  }
+
+  /** Watches what the engine's #private fields hold. Throws UserError PRIVATE_STATE where they change. */
+  #hidden(object: object, path: string): void {
+    if (isCollection(object) || isOfEngine(object)) return;
+    const fields = typeof object === 'function' ? staticPrivatesOf(object) : nativePrivatesOf(object);
+    if (fields === undefined) return;
+    if (fields.changing !== undefined) throw privateState(`${path}.${fields.changing}`);
+    for (const [name, value] of privateFieldsOf(object) ?? []) this.#follow(value, `${path}.${name}`);
+  }
+
+  /** Runs what reads #private fields that a compiler keeps in a WeakMap. */
+  #withPrivates<T>(run: () => T): T {
+    const keep = (object: object, key: PrivateKey, value: unknown): void => {
+      const path = `${this.#watched.get(object)?.path ?? ''}.#private`;
+      this.#keep({ object, key, value, path });
+      this.#follow(value, path);
+    };
+    const asking = <R>(ask: () => R): R => {
+      this.#isAsking = true;
+      try {
+        return ask();
+      } finally {
+        this.#isAsking = false;
+      }
+    };
+    const state = {
+      knows: (key: unknown): key is object => !this.#isAsking && this.#watched.has(key as object),
+      read: (object: object, map: WeakMap<object, unknown>) => {
+        const value = asking(() => map.get(object));
+        keep(object, map, value);
+        return value;
+      },
+      has: (object: object, members: PrivateKey) => {
+        const isMember = asking(() => members.has(object));
+        if (!types.isWeakMap(members)) keep(object, members, isMember);
+        return isMember;
+      },
+      written: (object: object): never => {
+        throw observedWrite(`${this.#watched.get(object)?.path ?? ''}.#private`);
+      },
+    };
+    return withPrivateState(state, run);
+  }
+
+  /** Runs what may ask which fields an instance itself has. */
+  #withOwnChecks<T>(run: () => T): T {
+    const asked = (object: unknown): void => {
+      if (this.#watched.has(object as object)) this.#namesAsked.add(object as object);
+    };
+    const restore = [
+      replaceMethod(
+        Object,
+        'hasOwn',
+        (original) =>
+          function (object, key) {
+            asked(object);
+            return original.call(this, object, key);
+          },
+      ),
+      replaceMethod(
+        Object.prototype,
+        'hasOwnProperty',
+        (original) =>
+          function (key) {
+            asked(this);
+            return original.call(this, key);
+          },
+      ),
+    ];
+    try {
+      return run();
+    } finally {
+      for (const undo of restore) undo();
+    }
   }
 
   /** Makes an instance tell which fields are asked for that it has not. Gives what makes it plain again. */
@@ -215,7 +313,7 @@ class OuterWatch {
   }
 
   #keep(read: OuterRead): void {
-    const ofObject = this.#reads.get(read.object) ?? new Map<string | undefined, OuterRead>();
+    const ofObject = this.#reads.get(read.object) ?? new Map<OuterRead['key'], OuterRead>();
     this.#reads.set(read.object, ofObject);
     if (!ofObject.has(read.key)) ofObject.set(read.key, read);
   }

@@ -35,7 +35,7 @@ const hiddenReads: readonly { readonly says: RegExp; readonly of: string }[] = [
 ];
 
 const hiddenRead = (error: unknown): string | undefined =>
-  Object.prototype.toString.call(error) === '[object Error]'
+  Object.prototype.toString.call(error) === '[object Error]' && !isTsInductorError(error)
     ? hiddenReads.find(({ says }) => says.test(String(error)))?.of
     : undefined;
 
