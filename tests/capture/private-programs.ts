@@ -107,7 +107,104 @@ class Fixed {
   }
 }
 
+/** Calls around a flag and a weight that are set. */
+function withBothSet(f: (x: Tensor) => Tensor, model: { flag: boolean; weight: Tensor }): readonly Tensor[] {
+  const before = f(three());
+  model.flag = true;
+  const flagged = f(three());
+  model.weight = three().mul(10);
+  return [before, flagged, f(three())];
+}
+
+/** Its field is written to in the head of a loop. */
+class Looping {
+  #last = 1;
+  go(to: number): void {
+    for (this.#last of [2, to]) void 0;
+  }
+  forward(x: Tensor): Tensor {
+    return x.mul(this.#last);
+  }
+}
+let looping = new Looping();
+
+/** A constructor that writes to another one of its class. */
+class Twin {
+  #value = 1;
+  constructor(other?: Twin) {
+    if (other !== undefined) other.#value = 5;
+  }
+  forward(x: Tensor): Tensor {
+    return x.mul(this.#value);
+  }
+}
+let twin = new Twin();
+
+/** An instance of what reads a static field, handed to the function. */
+class OfRate {
+  static #rate = 1;
+  readonly own = 1;
+  static set rate(value: number) {
+    OfRate.#rate = value;
+  }
+  forward(x: Tensor): Tensor {
+    return x.mul(OfRate.#rate);
+  }
+}
+
 export const privatePrograms: Programs = {
+  'an argument whose class has a static #private field that changes': program({
+    make: () => (x: Tensor, o: OfRate) => o.forward(x),
+    calls: (f) => {
+      OfRate.rate = 1;
+      const o = new OfRate();
+      const before = f(three(), o);
+      OfRate.rate = 7;
+      return [before, f(three(), o)];
+    },
+    graphs: 2,
+    breaks: 1,
+  }),
+  'a #private field that the head of a loop writes to': program({
+    make: () => {
+      const own = (looping = new Looping());
+      return (x: Tensor) => own.forward(x);
+    },
+    calls: (f) => {
+      const before = f(three());
+      looping.go(6);
+      return [before, f(three())];
+    },
+    graphs: 2,
+    breaks: 1,
+  }),
+  'a #private field that the constructor of another instance writes to': program({
+    make: () => {
+      const own = (twin = new Twin());
+      return (x: Tensor) => own.forward(x);
+    },
+    calls: (f) => {
+      const before = f(three());
+      return [before, new Twin(twin), f(three())];
+    },
+    graphs: 2,
+    breaks: 1,
+  }),
+  'a #private field that is read where errors are caught': program({
+    make: () => {
+      const box = { model: (changing = new Changing()) };
+      return (x: Tensor) => {
+        try {
+          return box.model.forward(x);
+        } catch {
+          return x.neg();
+        }
+      };
+    },
+    calls: (f) => withBothSet(f, changing),
+    graphs: 1,
+    breaks: 1,
+  }),
   'a captured instance with #private fields that never change': program({
     make: () => {
       mode = { flag: false };
@@ -129,13 +226,7 @@ export const privatePrograms: Programs = {
       const own = (changing = new Changing());
       return (x: Tensor) => own.forward(x);
     },
-    calls: (f) => {
-      const before = f(three());
-      changing.flag = true;
-      const flagged = f(three());
-      changing.weight = three().mul(10);
-      return [before, flagged, f(three())];
-    },
+    calls: (f) => withBothSet(f, changing),
     graphs: 1,
     breaks: 1,
   }),
@@ -153,13 +244,7 @@ export const privatePrograms: Programs = {
       const own = (translated = new Translated(three()));
       return (x: Tensor) => own.forward(x);
     },
-    calls: (f) => {
-      const before = f(three());
-      translated.flag = true;
-      const flagged = f(three());
-      translated.weight = three().mul(10);
-      return [before, flagged, f(three())];
-    },
+    calls: (f) => withBothSet(f, translated),
     graphs: 2,
     recompiles: 1,
   }),

@@ -5,6 +5,7 @@ export { bridgeName, buildBridge, buildBridgeAsync, findBridge } from './build-b
 export type { BridgeBuildOptions } from './build-bridge.ts';
 export { packMachine, unpackMachine } from './carried-machine.ts';
 export { checkFirstLibrary, checkFirstLibraryNow } from './first-library.ts';
+export { openCollector } from './collector.ts';
 export { compileUnits, compileUnitsSync } from './compile-units.ts';
 export type { CompileUnit } from './compile-units.ts';
 export { compileCuda, compileCudaSync, cudaFlags } from './compile-cuda.ts';

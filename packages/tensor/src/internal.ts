@@ -22,7 +22,7 @@ export { callerOf, userLocation, userScript } from './location.ts';
 export { dynamicAxesOf, printRange } from './mark-dynamic.ts';
 export type { SizeRange } from './mark-dynamic.ts';
 export { defaultExecutor } from './perform.ts';
-export { isProcessState, isRecording, ownState, recorderInUse, unrecorded } from './process-state.ts';
+export { isRecording, ownState, recorderInUse, unrecorded } from './process-state.ts';
 export type { KernelLaunch, Placed, Recorded, Recorder } from './recorder.ts';
 export { outsideScopes } from './scope.ts';
 export {

@@ -17,7 +17,11 @@ import type { StorageProvider } from './storage.ts';
 import type { StorageRegistry } from './storage-registry.ts';
 import type { Tensor } from './tensor.ts';
 
+/** Marks this project's own state: nothing that a function of a program computes depends on what is in an object that has this property. */
+export const ownState: unique symbol = Symbol.for('tsinductor.own-state') as never;
+
 interface ProcessState {
+  readonly [ownState]: true;
   /** Where memory comes from; plain ArrayBuffers while nobody set one. */
   storageProvider: StorageProvider | undefined;
   /** The provider's pool, once it was asked for: every call takes memory from it. */
@@ -45,6 +49,7 @@ interface ProcessState {
 }
 
 export const processState: ProcessState = {
+  [ownState]: true,
   storageProvider: undefined,
   pool: undefined,
   provisionalPool: undefined,
@@ -60,12 +65,6 @@ export const processState: ProcessState = {
   gradients: { isUsed: false, isEnabled: true, nodes: 0 },
   places: undefined,
 };
-
-/** A property of objects of this project that programs hold and that keep state which no traced function computes with, as kernels do. */
-export const ownState: unique symbol = Symbol.for('tsinductor.own-state') as never;
-
-/** Whether an object is what this process keeps for all tensors, which no program has made. */
-export const isProcessState = (object: object): boolean => object === processState;
 
 /** Who records what is called now. */
 export const recorderInUse = (): Recorder | undefined => processState.recorder;

@@ -1,26 +1,11 @@
 import { afterEach, describe, expect, test } from '@jest/globals';
 import { createStoragePool } from '@tsinductor/runtime';
-import { setFlagsFromString } from 'node:v8';
-import { runInNewContext } from 'node:vm';
 import { settled } from '@tsinductor/testing/settled';
 import { fromBuffer, memoryStats, ones, scope, tensor, zeros } from './index.ts';
 import { allocateResult, setStorageProvider } from './internal.ts';
 import type { Tensor } from './index.ts';
 
 afterEach(() => setStorageProvider(undefined));
-
-function collector(): () => void {
-  setFlagsFromString('--expose-gc');
-  return runInNewContext('gc') as () => void;
-}
-
-/** Waits until no more storages are in use than there were, for half a second at most. */
-async function collected(collect: () => void, storages: number): Promise<void> {
-  for (let tries = 0; tries < 50 && memoryStats().storages > storages; tries += 1) {
-    collect();
-    await new Promise((resolve) => setTimeout(resolve, 10));
-  }
-}
 
 describe('dispose', () => {
   test('a disposed tensor cannot be used', () => {
@@ -77,19 +62,17 @@ describe('dispose', () => {
   });
 
   test('memory that nobody holds comes back by itself', async () => {
-    const collect = collector();
     setStorageProvider({ pool: createStoragePool(undefined) });
     const before = memoryStats().storages;
     (() => {
       for (let i = 0; i < 100; i += 1) tensor(new Float32Array(1000)).at(0);
     })();
-    await collected(collect, before);
+    await settled(() => memoryStats().storages);
     expect(memoryStats().storages).toBeLessThanOrEqual(before);
     expect(memoryStats().pool?.inUse).toBe(0);
   });
 
   test('memory comes back of tensors that were made after others were disposed', async () => {
-    const collect = collector();
     setStorageProvider({ pool: createStoragePool(undefined) });
     const before = memoryStats().storages;
     (() => {
@@ -99,7 +82,7 @@ describe('dispose', () => {
       }
     })();
     expect(memoryStats().storages).toBeGreaterThan(before);
-    await collected(collect, before);
+    await settled(() => memoryStats().storages);
     expect(memoryStats().storages).toBeLessThanOrEqual(before);
     expect(memoryStats().pool?.inUse).toBe(0);
   });

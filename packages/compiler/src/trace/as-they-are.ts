@@ -11,8 +11,7 @@ import { isObservable, memberPath } from './found.ts';
 import type { Found, GuardWriter, Place } from './found.ts';
 import { isPlainObject } from './guard.ts';
 import type { Expectation } from './guard.ts';
-import { privateFieldsOf } from './inspected.ts';
-import { nativePrivatesOf } from './native-private.ts';
+import { nativePrivatesOf, privateValuesOf } from './native-private.ts';
 import type { PrivateFields } from './native-private.ts';
 import { accessor, accessorOf, extended, findDescriptor, held, ownNames, prototypeOf } from './readers.ts';
 import { asksSuper, inheritedMembers } from './super-methods.ts';
@@ -67,7 +66,7 @@ export class AsTheyAre {
   /** An instance with #private fields: by its identity, as the guards cannot look into another one. */
   readInstance(parent: Place, found: Found & { readonly value: object }, fields: PrivateFields): Place {
     const { value, path } = found;
-    const hidden = privateFieldsOf(value);
+    const hidden = privateValuesOf(value);
     if (fields.changing !== undefined || hidden === undefined)
       throw privateState(memberPath(path, fields.changing ?? '#private'));
     const place = this.#writer.guard(parent, found, { kind: 'value', value });

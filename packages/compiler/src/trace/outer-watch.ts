@@ -14,15 +14,15 @@
 // what is in one that never changes is watched, and an object with one that does change is none that a graph can depend on.
 import { types } from 'node:util';
 import { isTensor } from '@tsinductor/tensor';
-import { isProcessState, ownState } from '@tsinductor/tensor/internal';
+import { ownState } from '@tsinductor/tensor/internal';
 import { observedWrite, privateState } from '../errors.ts';
 import { helpersOf } from './called-helpers.ts';
 import type { Helper } from './called-helpers.ts';
 import { isBuiltIn, isOwn, plainFunction } from './followed-function.ts';
 import { namesIn, sourceOf } from './function-source.ts';
-import { closureOf, privateFieldsOf } from './inspected.ts';
+import { closureOf } from './inspected.ts';
 import { replaceMethod, withPrivateState } from './lowered-private.ts';
-import { nativePrivatesOf, staticPrivatesOf } from './native-private.ts';
+import { nativePrivatesOf, privateValuesOf } from './native-private.ts';
 import { contentIs, contentOf, heldIn, isCollection, mostMembers, putBack, sizeOf } from './outer-content.ts';
 import { prototypeOf } from './readers.ts';
 import type { ContentRead, FieldRead, OuterRead, PrivateKey } from './outer-reads.ts';
@@ -82,23 +82,23 @@ const isClassWithFields = (value: object): boolean =>
   !types.isProxy(value) &&
   plainFunction(value) === value &&
   sourceOf(value).startsWith('class') &&
-  (Object.keys(value).length > 0 || staticPrivatesOf(value) !== undefined) &&
+  (Object.keys(value).length > 0 || nativePrivatesOf(value) !== undefined) &&
   !isOwn(value);
 
-/** What the engine itself is made of, as `URL` is: its private fields are no state of the program's. */
+/** Whether it is of a class that the engine gives every program, as `URL` is: its private fields are no state of the program's. */
 function isOfEngine(object: object): boolean {
-  const made: unknown =
-    typeof object === 'function' ? object : (object as { readonly constructor?: unknown }).constructor;
-  return typeof made === 'function' && (globalThis as Readonly<Record<string, unknown>>)[made.name] === made;
+  const holder =
+    typeof object === 'function' ? (object as { readonly prototype?: unknown }).prototype : prototypeOf(object);
+  const made: unknown = Object.getOwnPropertyDescriptor(holder ?? {}, 'constructor')?.value;
+  if (typeof made !== 'function') return false;
+  // What a program puts there is enumerable.
+  const known = Object.getOwnPropertyDescriptor(globalThis, made.name);
+  return known?.value === made && known.enumerable === false;
 }
 
 /** What is more than its fields, or our own. */
 const hasForm = (value: object): boolean =>
-  types.isProxy(value) ||
-  isTensor(value) ||
-  isProcessState(value) ||
-  ownState in value ||
-  types.isModuleNamespaceObject(value);
+  types.isProxy(value) || isTensor(value) || ownState in value || types.isModuleNamespaceObject(value);
 
 class OuterWatch {
   readonly #functions: readonly Helper[];
@@ -108,6 +108,11 @@ class OuterWatch {
   #isAsking = false;
   /** Instances of which it was asked whether they have a field. */
   readonly #namesAsked = new Set<object>();
+  /** Whether classes have #private fields, by the prototype of their instances or the class itself; what is in those of an object. */
+  readonly #ofClasses = new Map<object | null, ReturnType<typeof nativePrivatesOf>>();
+  readonly #ofObjects = new Map<object, ReturnType<typeof privateValuesOf>>();
+  /** Why this run gives no graph, also where the function catches it. */
+  #refusal: Error | undefined;
   /** Fields that were written to, and what they hold now. What is read of them after that is not of the surroundings. */
   readonly #written = new Map<FieldRead, unknown>();
   /** Objects that are watched in this run, where they were found, and how each is left alone again. */
@@ -127,12 +132,13 @@ class OuterWatch {
     try {
       for (const { object, path } of this.#roots) this.#watch(object, path);
       const result = this.#withPrivates(() => this.#withOwnChecks(run));
-      const refusal = this.#write();
+      const refusal = this.#refusal ?? this.#write();
       if (refusal !== undefined) throw refusal;
       return result;
     } finally {
       for (const { leave } of this.#watched.values()) leave();
       this.#watched.clear();
+      this.#refusal = undefined;
       this.#written.clear();
       this.#contents.length = 0;
     }
@@ -186,10 +192,20 @@ class OuterWatch {
   /** Watches what the engine's #private fields hold. Throws UserError PRIVATE_STATE where they change. */
   #hidden(object: object, path: string): void {
     if (isCollection(object) || isOfEngine(object)) return;
-    const fields = typeof object === 'function' ? staticPrivatesOf(object) : nativePrivatesOf(object);
+    const ofClass = typeof object === 'function' ? object : prototypeOf(object);
+    if (!this.#ofClasses.has(ofClass)) this.#ofClasses.set(ofClass, nativePrivatesOf(object));
+    const fields = this.#ofClasses.get(ofClass);
     if (fields === undefined) return;
-    if (fields.changing !== undefined) throw privateState(`${path}.${fields.changing}`);
-    for (const [name, value] of privateFieldsOf(object) ?? []) this.#follow(value, `${path}.${name}`);
+    if (fields.changing !== undefined) throw this.#refuse(privateState(`${path}.${fields.changing}`));
+    if (!this.#ofObjects.has(object)) this.#ofObjects.set(object, privateValuesOf(object));
+    const values = this.#ofObjects.get(object);
+    if (values === undefined) throw this.#refuse(privateState(`${path}.#private`));
+    for (const [name, value] of values) this.#follow(value, `${path}.${name}`);
+  }
+
+  #refuse(error: Error): Error {
+    this.#refusal ??= error;
+    return error;
   }
 
   /** Runs what reads #private fields that a compiler keeps in a WeakMap. */
@@ -220,7 +236,7 @@ class OuterWatch {
         return isMember;
       },
       written: (object: object): never => {
-        throw observedWrite(`${this.#watched.get(object)?.path ?? ''}.#private`);
+        throw this.#refuse(observedWrite(`${this.#watched.get(object)?.path ?? ''}.#private`));
       },
     };
     return withPrivateState(state, run);
