@@ -2,6 +2,7 @@
 // makes of them, every op as a program, and a runner for compiled entries.
 export * as cases from './loops/cases.ts';
 export type { Case } from './loops/cases.ts';
+export { runnable, runsHere } from './loops/host-isa.ts';
 export { blankMemory, memoryFrom, memoryOf, programMemory, programOutputs, readMemory } from './loops/kernel-memory.ts';
 export { compileNative, hasCompiler } from './loops/native-runner.ts';
 export type { Compiled } from './loops/native-runner.ts';

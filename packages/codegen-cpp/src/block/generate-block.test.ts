@@ -15,7 +15,7 @@ import {
   scalarWords,
 } from '@tsinductor/testing/block-case';
 import type { BlockCase } from '@tsinductor/testing/block-case';
-import { compileNative, hasCompiler } from '@tsinductor/testing/loops';
+import { compileNative, hasCompiler, runnable } from '@tsinductor/testing/loops';
 import { addCase, productCase, softmaxCase } from '@tsinductor/testing/sample-kernels';
 import type { Extent } from '../machine/choices.ts';
 import type { Family } from '../machine/facts.ts';
@@ -186,11 +186,7 @@ const cases: readonly (() => BlockCase)[] = [
 ];
 
 ring('interpreter and C++ agree bit for bit', () => {
-  test.each<[string, Isa]>([
-    ['avx512', 'avx512'],
-    ['avx2', 'avx2'],
-    ['scalar', 'scalar'],
-  ])('%s', (_, isa) => {
+  test.each(runnable<Isa>(['avx512', 'avx2', 'scalar'], (isa) => isa))('%s', (isa) => {
     const wrong = cases.flatMap((make) => {
       const one = make();
       try {

@@ -1,14 +1,15 @@
 // Tiles: which are copied without scratch, and that this changes no result, at odd sizes. What they prefetch: tests/goldens/traffic.
 import { describe, expect, test } from '@jest/globals';
 import { at } from '@tsinductor/base';
-import { cases, compileNative, entryBuffers, hasCompiler, inputsOf } from '@tsinductor/testing/loops';
+import { cases, compileNative, entryBuffers, hasCompiler, inputsOf, runsHere } from '@tsinductor/testing/loops';
 import type { Case } from '@tsinductor/testing/loops';
 import { evaluateIndex } from '@tsinductor/ir';
 import { generateCpp } from '../../generate.ts';
 import type { CpuTarget } from '../../machine/target.ts';
 
-const ring = hasCompiler() ? describe : describe.skip;
-if (!hasCompiler()) process.stderr.write('host ring skipped: no g++\n');
+const hasWide = hasCompiler() && runsHere('avx512');
+const ring = hasWide ? describe : describe.skip;
+if (!hasWide) process.stderr.write('host ring skipped: no g++, or no AVX-512 here\n');
 
 const target: CpuTarget = { isa: 'avx512', threads: 2 };
 const zen: CpuTarget = { ...target, family: 'zen' };
