@@ -84,7 +84,7 @@ export const cppEffects = {
   },
   'cpp.noRedundantLoops': () => {
     const loops = (cpp: Options): number => sourceOf(addOne, [zeros(4096)], { cpp }).match(/^ +for \(/gm)?.length ?? 0;
-    expect(loops({ noRedundantLoops: false })).toBe(loops({}) + 1);
+    expect(loops({ noRedundantLoops: false })).toBeGreaterThan(loops({}));
     const x = tensor(Float32Array.from({ length: 4096 }, (_, i) => i));
     const result = compiledWith(addOne, { cpp: { noRedundantLoops: false } })(x);
     expect(result.toArray()).toEqual(addOne(x).toArray());

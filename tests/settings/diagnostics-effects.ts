@@ -131,7 +131,9 @@ export const diagnosticsEffects = {
     expect(keptUnder({ trace: { fxGraph: false } })).not.toContain('graph.json');
     const { folder, key } = keptFolder({});
     const { report, differences } = replayGraph(readFileSync(join(folder, 'graph.json'), 'utf8'), silent);
-    expect(differences).toEqual([0]);
+    // By as much as the order of a sum is worth: lanes differ between processors.
+    expect(differences).toHaveLength(1);
+    expect(differences[0]).toBeLessThan(1e-5);
     // In another session it has the same key, and is found where it was put.
     expect([report.cacheKey, report.origin]).toEqual([key, 'disk']);
     expect(() => replayGraph('{}', silent)).toThrow(expect.objectContaining({ code: 'SAVED_GRAPH' }));
