@@ -199,6 +199,22 @@ export const models = {
   channelsLast: permuted([0, 2, 1], ({ batch, channels, pixels }) => [batch, channels, pixels]),
   heads: permuted([0, 2, 1, 3], ({ batch, length, heads, width }) => [batch, length, heads, width]),
   reverseAxes: permuted([3, 2, 1, 0], ({ a, b, c, d }) => [a, b, c, d]),
+  conv: ({ dims, batch, channels, outputs, height, width, kernel, stride, padding, groups }) => {
+    const space = dims === 2 ? [height, width] : [width];
+    const each = (value) => space.map(() => value);
+    const places = space.map((extent) => Math.floor((extent + 2 * padding - kernel) / stride) + 1);
+    const attributes = {
+      kernel_shape: each(kernel),
+      strides: each(stride),
+      pads: [...each(padding), ...each(padding)],
+      group: groups,
+    };
+    return {
+      shapes: [[batch, channels, ...space], [outputs, channels / groups, ...each(kernel)], [outputs]],
+      results: [[batch, outputs, ...places]],
+      compute: (graph, inputs) => [graph.add('Conv', ...inputs, attributes)],
+    };
+  },
   matmul: ({ m, k, n }) => ({
     shapes: [
       [m, k],

@@ -16,6 +16,21 @@ def normalised(columns):
     return lambda x, gamma, beta: F.layer_norm(x, (columns,), gamma, beta, 1e-5)
 
 
+def convolution_shapes(p):
+    space = [p["height"], p["width"]] if p["dims"] == 2 else [p["width"]]
+    kernel = [p["kernel"]] * p["dims"]
+    return [
+        [p["batch"], p["channels"], *space],
+        [p["outputs"], p["channels"] // p["groups"], *kernel],
+        [p["outputs"]],
+    ]
+
+
+def convolution(p):
+    conv = F.conv2d if p["dims"] == 2 else F.conv1d
+    return lambda x, w, b: conv(x, w, b, p["stride"], p["padding"], 1, p["groups"])
+
+
 # Operation -> (shapes of the inputs, function).
 OPERATIONS = {
     "add": lambda p: ([[p["n"]]] * 2, lambda x, z: x + z),
@@ -30,6 +45,7 @@ OPERATIONS = {
     "sumRows": lambda p: ([[p["rows"], p["columns"]]], lambda x: x.sum(1)),
     "sumColumns": lambda p: ([[p["rows"], p["columns"]]], lambda x: x.sum(0)),
     "transposeAdd": lambda p: ([[p["side"], p["side"]]] * 2, lambda a, b: a.T + b),
+    "conv": lambda p: (convolution_shapes(p), convolution(p)),
     "matmul": lambda p: ([[p["m"], p["k"]], [p["k"], p["n"]]], lambda a, b: a @ b),
 }
 

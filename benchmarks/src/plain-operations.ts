@@ -1,5 +1,6 @@
 // Our own contender's operations of the suites pointwise, gemm, choices and train, as a user would write them; the memory-bound suite has
 // some of them, too.
+import { conv1d, conv2d } from 'tsinductor';
 import type { MemoryBound } from './memory-bound-operations.ts';
 import type { Params } from './protocol.ts';
 
@@ -36,6 +37,15 @@ export const plainOperations: Readonly<Record<string, (params: Params) => Memory
     ],
     fn: ([a, b]) => a.matmul(b),
   }),
+  conv: ({ dims = 2, batch = 1, channels = 1, outputs = 1, height = 1, width = 1, kernel = 1, ...how }) => {
+    const { stride = 1, padding = 0, groups = 1 } = how;
+    const space = dims === 2 ? [height, width] : [width];
+    const options = { stride, padding, groups };
+    return {
+      shapes: [[batch, channels, ...space], [outputs, channels / groups, ...space.map(() => kernel)], [outputs]],
+      fn: ([x, w, b]) => (dims === 2 ? conv2d(x, w, b, options) : conv1d(x, w, b, options)),
+    };
+  },
   matmulTurned: ({ m = 0, k = 0, n = 0 }) => ({
     shapes: [
       [m, k],

@@ -4,6 +4,7 @@ import type { ArraySizes } from './array-sizes.ts';
 import type { Workload } from './workload.ts';
 import { callWorkloads } from './suites/call.ts';
 import { choiceWorkloads } from './suites/choices.ts';
+import { convWorkloads } from './suites/conv.ts';
 import { gemmWorkloads } from './suites/gemm.ts';
 import { kernelWorkloads } from './suites/kernels.ts';
 import { memoryBoundWorkloads } from './suites/memory-bound.ts';
@@ -18,6 +19,7 @@ export const suitesOf = (sizes: ArraySizes): Readonly<Record<string, readonly Wo
   padding: paddingWorkloads,
   kernels: kernelWorkloads,
   gemm: gemmWorkloads,
+  conv: convWorkloads,
   call: callWorkloads,
   train: trainWorkloads,
   choices: choiceWorkloads,

@@ -53,6 +53,7 @@ const small: readonly Case[] = [
   cases.shorter([5, 20], [9, 20]),
   cases.shorter([3, 17], [4, 18]),
   cases.product({ m: 13, n: 18, k: 21, dtype: 'f16' }),
+  ...cases.smallWindows,
   cases.sorted({ rows: 3, columns: 37 }),
   cases.sorted({ rows: 5, columns: 30, dtype: 'i64', descending: true, areColumns: true }),
   cases.sorted({ rows: 2, columns: 300, kept: 4, dtype: 'f16', descending: true }),
@@ -120,6 +121,7 @@ const large: readonly Case[] = [
   cases.product({ m: 20, n: 70, k: 700, dtype: 'f16' }),
   cases.product({ m: 20, n: 70, k: 90, dtype: 'bf16', transposed: 'b' }),
   cases.product({ m: 40, n: 33, k: 50, dtype: 'i32' }),
+  ...cases.largeWindows,
 ];
 
 interface Expectation {
@@ -213,16 +215,8 @@ ring('compiled kernels', () => {
     600_000,
   );
 
-  test.each(
-    onHost([
-      ['avx512', 2],
-      ['avx512', 6],
-      ['avx2', 1],
-      ['avx2', 3],
-      ['scalar', 2],
-      ['scalar', 6],
-    ]),
-  )('scans of few long rows: %s, %i threads', (isa, threads) => {
+  const both = [['avx512', 2], ['avx512', 6], ['avx2', 1], ['avx2', 3], ['scalar', 2], ['scalar', 6]] as const; // prettier-ignore
+  test.each(runnable(both, ([isa]) => isa))('scans of few long rows: %s, %i threads', (isa, threads) => {
     expect(differencesOf(longScans, { isa, threads })).toEqual([]);
   });
 

@@ -7,7 +7,7 @@ import type { ContractNode, ContractOperand, Index } from '@tsinductor/ir';
 import { axesOfMatrix, denseArray, writeOut, writePacked } from './contract-writer.ts';
 import type { ContractWriter } from './contract-writer.ts';
 import { KernelText } from './kernel-text.ts';
-import { formOf, indexesOf, loopOver } from './loop-form.ts';
+import { countOf, formOf, indexesOf, loopOver } from './loop-form.ts';
 import type { LoopForm } from './loop-form.ts';
 import { joinAxes } from './linear.ts';
 import type { Printed, Printing } from './map-text.ts';
@@ -22,7 +22,7 @@ export function contractForm(node: ContractNode, sizes: ReadonlyMap<string, numb
   const operand = (own: ContractOperand): ContractOperand => ({ ...own, at: resolved(own.at) });
   const { a, b, writes } = node;
   const known = { ...node, a: operand(a), b: operand(b), writes: writes.map(resolved) };
-  return formOf(known, [node.k], sizes);
+  return formOf(known, node.over, sizes);
 }
 
 /** Undefined for products of 64-bit integers, of which it depends on the values how they are computed. */
@@ -57,23 +57,23 @@ export function printContract(form: LoopForm<ContractNode>, printing: Printing):
 function writeProduct(writer: ContractWriter): void {
   const { form, kernel, nest } = writer;
   const { node } = form;
-  const { m, n, k } = axesOfMatrix(form);
+  const { m, n, over } = axesOfMatrix(form);
   const isNumbers = isFloat(node.accumulate);
   const arrays = isNumbers ? 'Float64Array' : 'Int32Array';
   const [a, b, out] = (
     [
-      [m, k],
-      [k, n],
+      [m, ...over],
+      [...over, n],
       [m, n],
     ] as const
   ).map((axes) => denseArray(writer, arrays, axes)) as [string, string, string];
-  writePacked(writer, { operand: node.a, into: a, axes: [m, k] });
-  writePacked(writer, { operand: node.b, into: b, axes: [k, n] });
+  writePacked(writer, { operand: node.a, into: a, axes: [m, ...over] });
+  writePacked(writer, { operand: node.b, into: b, axes: [...over, n] });
   const multiply = isNumbers
     ? kernel.helper('multiplyDoubles', () => multiplyDoubles)
     : kernel.helper('multiplyWords', () => multiplyWords);
-  const extent = (axis: number): string => kernel.integer(at(form.axes, axis).extent);
-  const extents = `{ m: ${extent(m)}, n: ${extent(n)}, k: ${extent(k)} }`;
+  const extent = (...axes: readonly number[]): string => kernel.integer(countOf(form.axes, axes));
+  const extents = `{ m: ${extent(m)}, n: ${extent(n)}, k: ${extent(...over)} }`;
   nest.line(nest.innermost, `${multiply}({ a: ${a}, b: ${b}, out: ${out} }, ${extents});`);
   writeOut(writer, out, [m, n]);
 }

@@ -13,7 +13,7 @@ import { numberText } from './values.ts';
 import type { Value } from './values.ts';
 import { storeLines } from './write-values.ts';
 
-/** Of a node whose axes are those of the batch, m, n and k, in this order. */
+/** Of a node whose axes are those of the batch, m, n and those that it sums over, in this order. */
 export interface ContractWriter {
   readonly form: LoopForm<ContractNode>;
   readonly kernel: KernelText;
@@ -29,13 +29,15 @@ interface AxesLoop {
   readonly loop: Loop;
 }
 
-/** The positions of m, n and k among the axes. */
-export const axesOfMatrix = ({ node }: LoopForm<ContractNode>): { m: number; n: number; k: number } => {
+/** The positions of m, n and what is summed over among the axes. */
+export const axesOfMatrix = ({
+  node,
+}: LoopForm<ContractNode>): { readonly m: number; readonly n: number; readonly over: readonly number[] } => {
   const m = node.batch.length;
-  return { m, n: m + 1, k: m + 2 };
+  return { m, n: m + 1, over: node.over.map((_, position) => m + 2 + position) };
 };
 
-/** A dense array over two axes. */
+/** A dense array over some axes. */
 export function denseArray(
   { form, kernel, nest }: ContractWriter,
   type: 'Float64Array' | 'Int32Array',
@@ -49,8 +51,8 @@ export function denseArray(
 interface Packing {
   readonly operand: ContractOperand;
   readonly into: string;
-  /** Rows and columns of the dense array. */
-  readonly axes: readonly [number, number];
+  /** Those of the dense array, outermost first. */
+  readonly axes: readonly number[];
 }
 
 /** Copies an operand to dense rows, as seldom as the batch asks. */
@@ -66,7 +68,7 @@ export function writePacked(writer: ContractWriter, { operand, into, axes }: Pac
   for (const line of inner.printFrom(level)) nest.line(level, line);
 }
 
-/** Loops over two axes of a matrix. */
+/** Loops over axes of a matrix. */
 export const matrixLoops = ({ form, kernel }: ContractWriter, axes: readonly number[]): readonly Loop[] =>
   axes.map((axis) => loopOver(kernel, form.axes, [axis]));
 

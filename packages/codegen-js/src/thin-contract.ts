@@ -26,22 +26,26 @@ interface Thin {
   readonly isAlong: boolean;
 }
 
-/** Undefined where both operands are wide, or the matrix is computed. */
+/** Undefined where both operands are wide, the matrix is computed, or the sum is over several axes. */
 export function thinForm(form: LoopForm<ContractNode>): Thin | undefined {
   const { node, axes, place } = form;
-  const { m, n, k } = axesOfMatrix(form);
+  const { m, n, over } = axesOfMatrix(form);
+  if (over.length > 1) return undefined;
   const isThin = (axis: number): boolean => at(axes, axis).extent <= mostVectors;
   if (!isThin(m) && !isThin(n)) return undefined;
   const isRight = isThin(n);
   const [matrix, vectors, wide, thin] = isRight ? [node.a, node.b, m, n] : [node.b, node.a, n, m];
   if (matrix.element !== undefined) return undefined;
   const { strides } = place(matrix.at).linear;
-  const isAlong = Math.abs(at(strides, k)) <= Math.abs(at(strides, wide)) || at(axes, wide).extent === 1;
+  const isAlong = Math.abs(at(strides, at(over, 0))) <= Math.abs(at(strides, wide)) || at(axes, wide).extent === 1;
   return { matrix, vectors, wide, thin, isAlong };
 }
 
+/** The position of the axis that is summed over. */
+const depthOf = (form: LoopForm<ContractNode>): number => at(axesOfMatrix(form).over, 0);
+
 export function writeThin(writer: ContractWriter, thin: Thin): void {
-  const { k } = axesOfMatrix(writer.form);
+  const k = depthOf(writer.form);
   const vectors = denseArray(writer, 'Float64Array', [thin.thin, k]);
   writePacked(writer, { operand: thin.vectors, into: vectors, axes: [thin.thin, k] });
   if (thin.isAlong) writeAlong(writer, thin, vectors);
@@ -59,7 +63,7 @@ function multiples(writer: ContractWriter, step: number): readonly string[] {
 
 /** The matrix without its step along k. */
 function withoutK({ form }: ContractWriter, { matrix }: Thin): { linear: Linear; step: number } {
-  const { k } = axesOfMatrix(form);
+  const k = depthOf(form);
   const { linear } = form.place(matrix.at);
   const strides = linear.strides.map((stride, axis) => (axis === k ? 0 : stride));
   return { linear: { base: linear.base, strides }, step: at(linear.strides, k) };
@@ -69,7 +73,7 @@ function withoutK({ form }: ContractWriter, { matrix }: Thin): { linear: Linear;
 function writeAlong(writer: ContractWriter, thin: Thin, vectors: string): void {
   const { form, kernel, nest, printing } = writer;
   const { node, place } = form;
-  const { k } = axesOfMatrix(form);
+  const k = depthOf(form);
   const outer = nest.innermost;
   const inner = nest.branch(outer, matrixLoops(writer, [thin.wide, thin.thin]));
   const level = inner.innermost;
@@ -106,7 +110,7 @@ function writeAlong(writer: ContractWriter, thin: Thin, vectors: string): void {
 }
 
 const vectorPlace = ({ form }: ContractWriter, { thin }: Thin): Linear => {
-  const { k } = axesOfMatrix(form);
+  const k = depthOf(form);
   const { strides } = denseLinear(form, [thin, k]);
   return { base: 0, strides: strides.map((stride, axis) => (axis === k ? 0 : stride)) };
 };
@@ -114,7 +118,7 @@ const vectorPlace = ({ form }: ContractWriter, { thin }: Thin): Linear => {
 /** All sums of a vector at once, four rows of the matrix at a time. */
 function writeAcross(writer: ContractWriter, thin: Thin, vectors: string): void {
   const { form, kernel, nest } = writer;
-  const { k } = axesOfMatrix(form);
+  const k = depthOf(form);
   const [sums, block, lost] = [0, 1, 2].map(() => denseArray(writer, 'Float64Array', [thin.thin, thin.wide])) as [
     string,
     string,

@@ -85,7 +85,7 @@ export interface ScatterNode extends LoopNodeBase {
 }
 
 /**
- * One operand of a contraction: the element at `at`, an affine index over batch axes and two of m, n, k; or what `element`
+ * One operand of a contraction: the element at `at`, an affine index over batch axes, one of m and n, and `over`; or what `element`
  * computes, of that element among others, over the same axes. Its one result has the dtype in which products are summed.
  */
 export interface ContractOperand {
@@ -95,15 +95,16 @@ export interface ContractOperand {
 }
 
 /**
- * out[batch, m, n] = sum over k of a[batch, m, k] * b[batch, k, n], accumulated in `accumulate`, rounded once to the
- * out's dtype. `axes` = [...batch, m, n].
+ * out[batch, m, n] = sum over `over` of a[batch, m, over] * b[batch, over, n], accumulated in `accumulate`, rounded once to the
+ * out's dtype. `axes` = [...batch, m, n]. A matrix product is over one axis; a convolution over places of its window, then channels.
  */
 export interface ContractNode extends LoopNodeBase {
   readonly kind: 'contract';
   readonly batch: readonly Axis[];
   readonly m: Axis;
   readonly n: Axis;
-  readonly k: Axis;
+  /** One or more, outermost first. */
+  readonly over: readonly Axis[];
   readonly a: ContractOperand;
   readonly b: ContractOperand;
   readonly accumulate: DType;

@@ -1,13 +1,17 @@
 // bmm as a contract node: its operands are read through their views, so that a transposed matrix stays where it is.
-// An operand whose index is not affine is copied first, unless its rows are affine in two parts (as those of a convolution
-// with a window of one element are, over images and over places): then the outer part can be a batch of the product.
+// An operand whose index is not affine is copied first, unless it becomes affine where its axes are divided: the rows of a
+// convolution into images, rows of places and places, of which the outer ones are a batch of the product; what is summed over
+// into places of the window and channels. So windows are read where they lie.
 import { at, dtypeInfo } from '@tsinductor/base';
-import { add, axisIndex, divisorsOf, equal, floorDivide, multiply, substitute } from '@tsinductor/ir';
+import { add, axisIndex, coefficientOf, divisorsOf, equal, floorDivide, multiply, substitute } from '@tsinductor/ir';
 import type { Axis, ContractOperand, Index } from '@tsinductor/ir';
 import type { CallNode } from './attributes.ts';
 import type { Lowering, Rule } from './lowering.ts';
 import { isAffine, isInt, locate, zero } from './view.ts';
 import type { Shape, View } from './view.ts';
+
+/** Fewer places in a row are too few rows for a tile: a copy, whose rows are those of all images, is faster. */
+const FEW_PLACES = 4;
 
 const operand = (view: View, coordinates: Shape): ContractOperand => ({
   buffer: view.buffer,
@@ -19,64 +23,110 @@ function affineView(lowering: Lowering, node: CallNode, view: View): View {
   return isAffine(view.at, view.axes) ? view : lowering.program.copy(view, lowering.origin(node));
 }
 
-/** The rows of a product: one loop, or a batch of them with a loop in each. */
-interface Rows {
-  readonly batch: readonly Axis[];
-  readonly m: Axis;
-  /** Which row it is. */
-  readonly row: Index;
+/** An axis of a view as several, outermost first, and which of its points theirs is. */
+interface Parts {
+  readonly axes: readonly Axis[];
+  readonly at: Index;
 }
 
 /** An axis of the node that is appended next. */
 type NewAxis = (letter: string, extent: Index) => Axis;
 
-/** The rows in two parts, such that the view is affine over both; undefined where there are none. */
-function splitRows(view: View, newAxis: NewAxis): Rows | undefined {
-  const [rows, ...others] = [at(view.axes, 1), at(view.axes, 0), at(view.axes, 2)] as const;
-  for (const divisor of divisorsOf(view.at, rows)) {
-    const [outer, m] = [newAxis('r', floorDivide(rows.extent, divisor)), newAxis('m', divisor)];
-    const row = add(multiply(axisIndex(outer), divisor), axisIndex(m));
-    const isWhole = equal(multiply(outer.extent, divisor), rows.extent);
-    const index = substitute(view.at, new Map([[rows.name, row]]));
-    if (isWhole && isAffine(index, [outer, m, ...others])) return { batch: [outer], m, row };
+/** The extents of the fewest parts of an axis over each of which the index is affine; undefined where there are none. */
+function divide(index: Index, axis: Axis): readonly Index[] | undefined {
+  if (isAffine(index, [axis])) return [axis.extent];
+  for (const divisor of divisorsOf(index, axis)) {
+    const outer: Axis = { name: `${axis.name}_outer`, extent: floorDivide(axis.extent, divisor) };
+    if (!equal(multiply(outer.extent, divisor), axis.extent)) continue;
+    const inner: Axis = { name: `${axis.name}_inner`, extent: divisor };
+    const point = add(multiply(axisIndex(outer), divisor), axisIndex(inner));
+    const divided = substitute(index, new Map([[axis.name, point]]));
+    if (!isAffine(divided, [inner])) continue;
+    const rest = divide(substitute(divided, new Map([[inner.name, zero]])), outer);
+    if (rest !== undefined) return [...rest, divisor];
   }
   return undefined;
+}
+
+/** Axes of such extents, of which the innermost is named by the first of `letters`. */
+function partsOf(extents: readonly Index[], letters: string, newAxis: NewAxis): Parts {
+  const axes = extents.map((extent, position) => newAxis(letters[extents.length - 1 - position] ?? 'p', extent));
+  const index = axes.reduce<Index>((outer, axis) => add(multiply(outer, axis.extent), axisIndex(axis)), zero);
+  return { axes, at: index };
+}
+
+/** How the first operand is read: its rows and what is summed over, each as one axis or as several. */
+interface Reading {
+  readonly view: View;
+  readonly rows: Parts;
+  readonly over: Parts;
+}
+
+function readingOf(lowering: Lowering, node: CallNode, { first, newAxis }: Operands): Reading {
+  const [batch, rowAxis, overAxis] = [at(first.axes, 0), at(first.axes, 1), at(first.axes, 2)];
+  const [rowParts, overParts] = [divide(first.at, rowAxis), divide(first.at, overAxis)];
+  if (rowParts !== undefined && overParts !== undefined && rowParts.length <= 4 && overParts.length <= 4) {
+    const [rows, over] = [partsOf(rowParts, 'mrqo', newAxis), partsOf(overParts, 'ktsu', newAxis)];
+    const index = locate(first, [axisIndex(batch), rows.at, over.at]);
+    const isRead = isAffine(index, [batch, ...rows.axes, ...over.axes]);
+    if (isRead && isWorthIt(lowering, { view: first, rows, over })) return { view: first, rows, over };
+  }
+  const view = affineView(lowering, node, first);
+  const whole = (position: number, letter: string): Parts => partsOf([at(view.axes, position).extent], letter, newAxis);
+  return { view, rows: whole(1, 'm'), over: whole(2, 'k') };
+}
+
+interface Operands {
+  readonly first: View;
+  readonly newAxis: NewAxis;
+}
+
+const innermost = ({ axes }: Parts): Axis => at(axes, axes.length - 1);
+
+/** Whether the operand had better be read where it lies than copied. */
+function isWorthIt({ options }: Lowering, { view, rows, over }: Reading): boolean {
+  if (rows.axes.length === 1 && over.axes.length === 1) return true;
+  if (over.axes.length === 1 && rows.axes.length === 2) return options.divideRows;
+  const places = innermost(rows).extent;
+  const channels = coefficientOf(locate(view, [zero, zero, over.at]), innermost(over));
+  const isMany = places.kind !== 'int' || places.value >= FEW_PLACES;
+  return isMany && channels !== undefined && isInt(channels, 1);
 }
 
 const bmm: Rule = (lowering, node) => {
   const { program } = lowering;
   const [first, second] = [0, 1].map((position) => lowering.argument(node, position)) as [View, View];
-  const axis: NewAxis = (letter, extent) => ({ name: `${letter}${program.nextNumber}`, extent });
+  const newAxis: NewAxis = (letter, extent) => ({ name: `${letter}${program.nextNumber}`, extent });
   const right = affineView(lowering, node, second);
-  const mayDivide = lowering.options.divideRows && !isAffine(first.at, first.axes);
-  const divided = mayDivide ? splitRows(first, axis) : undefined;
-  const left = divided === undefined ? affineView(lowering, node, first) : first;
+  const { view: left, rows, over } = readingOf(lowering, node, { first, newAxis });
+  const columns = overColumns(lowering, node, { right, over });
   const target = lowering.target(node);
-  const m = axis('m', at(left.axes, 1).extent);
-  const rows: Rows = divided ?? { batch: [], m, row: axisIndex(m) };
-  const [n, k, b] = [
-    axis('n', at(right.axes, 2).extent),
-    axis('k', at(left.axes, 2).extent),
-    axis('b', at(target.shape, 0)),
-  ];
+  const [m, n, b] = [innermost(rows), newAxis('n', at(right.axes, 2).extent), newAxis('b', at(target.shape, 0))];
   const isOne = isInt(b.extent, 1);
-  const [bi, ni, ki] = [isOne ? zero : axisIndex(b), axisIndex(n), axisIndex(k)];
-  const batch = [...(isOne ? [] : [b]), ...rows.batch];
+  const [bi, ni] = [isOne ? zero : axisIndex(b), axisIndex(n)];
+  const batch = [...(isOne ? [] : [b]), ...rows.axes.slice(0, -1)];
   return program.append(
     target,
     {
       kind: 'contract',
-      axes: [...batch, rows.m, n],
+      axes: [...batch, m, n],
       batch,
-      m: rows.m,
+      m,
       n,
-      k,
-      a: operand(left, [bi, rows.row, ki]),
-      b: operand(right, [bi, ki, ni]),
+      over: over.axes,
+      a: operand(left, [bi, rows.at, over.at]),
+      b: operand(columns, [bi, over.at, ni]),
       accumulate: dtypeInfo[target.dtype].compute,
     },
-    [bi, rows.row, ni],
+    [bi, rows.at, ni],
   );
 };
+
+/** The second operand, such that it is affine over what is summed over. */
+function overColumns(lowering: Lowering, node: CallNode, { right, over }: { right: View; over: Parts }): View {
+  if (over.axes.length === 1) return right;
+  const index = locate(right, [zero, over.at, zero]);
+  return isAffine(index, over.axes) ? right : lowering.program.copy(right, lowering.origin(node));
+}
 
 export const contractRules: Readonly<Record<string, Rule>> = { bmm };

@@ -232,3 +232,26 @@ describe('reductions', () => {
     expect(result).toEqual(nd([2, 4], ([i = 0, k = 0]) => [0, 1, 2].reduce((sum, j) => sum + get(x, [i, j, k]), 0)));
   });
 });
+
+describe('windows that a product reads', () => {
+  const kindsOf = (image: readonly number[], weight: readonly number[], attrs: Attrs): readonly string[] => {
+    const [x, w] = [image, weight].map((shape) => f32(nd(shape, (_, flat) => flat % 7)));
+    const { program } = lowered(
+      [x, w].flatMap((one) => one ?? []),
+      call('conv2d', attrs),
+    );
+    return program.nodes.map((node) =>
+      node.kind === 'contract' ? `over ${String(node.over.length)} axes` : node.kind,
+    );
+  };
+
+  test('lie where the image does: rows of the window, and the places and channels of a row', () => {
+    // The padded image with its channels last, the weight, the product, and its result in eager order.
+    expect(kindsOf([2, 3, 6, 6], [8, 3, 3, 3], { padding: 1 })).toEqual(['map', 'map', 'over 2 axes', 'map']);
+    expect(kindsOf([2, 6, 8, 8], [8, 3, 3, 3], { groups: 2 })).toEqual(['map', 'map', 'over 3 axes', 'map']);
+  });
+
+  test('are copied where a row has few places', () => {
+    expect(kindsOf([2, 3, 5, 5], [8, 3, 3, 3], {})).toContain('over 1 axes');
+  });
+});

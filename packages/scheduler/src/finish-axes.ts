@@ -116,7 +116,7 @@ function renameContract(
     batch: rename(node.batch),
     m: one(node.m),
     n: one(node.n),
-    k: one(node.k),
+    over: rename(node.over),
     a: operand(node.a),
     b: operand(node.b),
     writes: node.writes.map((write) => substitute(write, map)),

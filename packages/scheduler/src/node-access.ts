@@ -78,9 +78,8 @@ export function overOf(node: LoopNode): readonly Axis[] {
       return [];
     case 'reduce':
     case 'scan':
-      return node.over;
     case 'contract':
-      return [node.k];
+      return node.over;
   }
 }
 

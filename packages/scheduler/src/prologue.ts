@@ -87,12 +87,14 @@ function obstacleOf({ body }: MapNode, facts: Facts): string | undefined {
 /** The operand as what the map computes of its own operands; else why not. */
 function operandOf(product: ContractNode, operand: ContractOperand, producer: MapNode): ContractOperand | string {
   const write = at(producer.writes, 0);
+  if (product.over.length > 1 && operand.buffer === product.a.buffer)
+    return 'its elements are read again at each place of a window';
   const map = producingPoint({ axes: producer.axes, write }, operand.at);
   if (map === undefined) return 'its elements are not written in a dense order';
   const builder = new BodyBuilder();
   const [result] = replayBody(producer.body, builder, { map }).results;
   const element = builder.finish([builder.cast(result ?? 0, product.accumulate)]);
-  const leading = leadingLoad(element, [...product.axes, product.k]);
+  const leading = leadingLoad(element, [...product.axes, ...product.over]);
   return leading === undefined
     ? 'it reads nothing at even distances'
     : { buffer: leading.buffer, at: leading.at, element };

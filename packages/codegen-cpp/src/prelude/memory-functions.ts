@@ -1,6 +1,8 @@
 // Loads and stores of vectors: whole, the first lanes, masked lanes, at a distance, at offsets. With AVX-512 the partial
-// ones are masked instructions; elsewhere they are loops over lanes, which the compiler keeps off the fast path.
+// ones are masked instructions, with AVX2 loads of elements of 4 and 8 bytes are; elsewhere they are loops over lanes, which the
+// compiler keeps off the fast path. (Masked stores of AVX2 are no faster than such loops on processors by AMD.)
 import { dtypeInfo } from '@tsinductor/base';
+import type { DType } from '@tsinductor/base';
 import type { Definition } from '@tsinductor/codegen';
 import type { ValueType } from '@tsinductor/ir';
 import type { Isa } from '../machine/isa.ts';
@@ -51,10 +53,42 @@ const maskType: Definition = { name: 'lanes_mask', text: 'typedef unsigned long 
 /** All lanes below count. */
 const countMask = 'const lanes_mask k = ~0ul >> (64 - count);';
 
+/** AVX2's instruction that loads lanes of `type` whose mask has the highest bit, and zero elsewhere. */
+function maskedLoad(type: ValueType, isa: Isa): string | undefined {
+  const whole = dtypeInfo[type.dtype].bytes * type.lanes;
+  if (isa !== 'avx2' || type.lanes < 4 || (whole !== 16 && whole !== 32)) return undefined;
+  const loads: Readonly<Partial<Record<DType, string>>> = {
+    f32: 'vmaskmovps',
+    f64: 'vmaskmovpd',
+    i32: 'vpmaskmovd',
+    i64: 'vpmaskmovq',
+  };
+  return loads[type.dtype];
+}
+
+/** Statements that load `r` under `mask`, which has 32 bits a lane. */
+function loadUnderMask(
+  type: ValueType,
+  load: string,
+): { readonly body: readonly string[]; readonly needs: Definition[] } {
+  const memory = memoryType(type);
+  const word: ValueType = { dtype: 'i64', lanes: type.lanes };
+  const isWide = dtypeInfo[type.dtype].bytes === 8;
+  const mask = isWide ? `__builtin_convertvector(mask, ${typeName(word)})` : 'mask';
+  return {
+    body: [
+      `${typeName(type)} r;`,
+      `__asm__("${load} %2, %1, %0" : "=x"(r) : "x"(${mask}), "m"(*(const ${memory.name} *)p));`,
+    ],
+    needs: [memory, ...(isWide ? [typeDefinition(word)] : [])],
+  };
+}
+
 export function loadFirstFunction(type: ValueType, isa: Isa): Definition {
   const name = `load_first_${typeName(type)}`;
   const element = elementDefinition(type.dtype).name;
   const move = maskedMove(type, isa);
+  const load = maskedLoad(type, isa);
   const parameters = `const ${element} *p, i64 count`;
   const signature = { returns: typeName(type), name, parameters };
   const i64 = elementDefinition('i64');
@@ -67,6 +101,22 @@ export function loadFirstFunction(type: ValueType, isa: Isa): Definition {
       'return r;',
     ];
     return { name, text: inlineFunction(signature, body), needs: [...base(type), i64, maskType, memory] };
+  }
+  if (load !== undefined) {
+    const under = loadUnderMask(type, load);
+    const mask = boolOf(type);
+    const lanes = Array.from({ length: type.lanes }, (_, lane) => String(lane)).join(', ');
+    const body = [
+      `const ${typeName(mask)} ramp = {${lanes}};`,
+      `const ${typeName(mask)} mask = ramp < (i32)count;`,
+      ...under.body,
+      'return r;',
+    ];
+    return {
+      name,
+      text: inlineFunction(signature, body),
+      needs: [...base(type), i64, typeDefinition(mask), ...under.needs],
+    };
   }
   const body = [
     `${typeName(type)} r = {};`,
@@ -108,6 +158,14 @@ export function loadMaskedFunction(type: ValueType, isa: Isa): Definition {
       'return other;',
     ];
     return { name, text: inlineFunction(signature, body), needs: [...needs, maskType, memory] };
+  }
+  const load = maskedLoad(type, isa);
+  if (load !== undefined) {
+    const under = loadUnderMask(type, load);
+    const isWide = dtypeInfo[type.dtype].bytes === 8;
+    const lanes = isWide ? `__builtin_convertvector(mask, ${typeName({ dtype: 'i64', lanes: type.lanes })})` : 'mask';
+    const text = inlineFunction(signature, [...under.body, `return ${lanes} ? r : other;`]);
+    return { name, text, needs: [...needs, ...under.needs] };
   }
   const body = [
     `for (int lane = 0; lane < ${String(type.lanes)}; ++lane)`,

@@ -23,6 +23,8 @@ import {
   modulo,
   multiply,
   replayBody,
+  substitute,
+  substituteAxes,
 } from '@tsinductor/ir';
 import type { Axis, Body, ContractOperand, Index, LoopNode, Value } from '@tsinductor/ir';
 import { mapThreads, mostBlocks, tileSide } from '../target.ts';
@@ -36,7 +38,33 @@ const pitch = tileSide + 1;
 const rowsAtOnce = mapThreads / tileSide;
 const rowsPerThread = tileSide / rowsAtOnce;
 
-export function writeContract(nest: Nest, node: Contract): Grid {
+/** A product over one axis. */
+interface Product extends Contract {
+  readonly k: Axis;
+}
+
+/** What is summed over as one axis: a convolution is a product whose first operand is computed from windows as it is read. */
+function overOneAxis(node: Contract): Product {
+  const { over, a, b } = node;
+  const [first, ...others] = over;
+  if (first !== undefined && others.length === 0) return { ...node, k: first };
+  const k: Axis = { name: over.map(({ name }) => name).join('_'), extent: product(over.map(({ extent }) => extent)) };
+  const map = new Map<string, Index>();
+  let rest: Index = axisIndex(k);
+  for (const axis of over.toReversed()) {
+    map.set(axis.name, axis === first ? rest : modulo(rest, axis.extent));
+    rest = floorDivide(rest, axis.extent);
+  }
+  const operand = ({ buffer, at: place, element }: ContractOperand): ContractOperand => ({
+    buffer,
+    at: substitute(place, map),
+    ...(element !== undefined && { element: substituteAxes(element, map) }),
+  });
+  return { ...node, over: [k], k, a: operand(a), b: operand(b) };
+}
+
+export function writeContract(nest: Nest, given: Contract): Grid {
+  const node = overOneAxis(given);
   const { batch, m, n } = node;
   const tileOf = (axis: Axis): Axis => ({ name: `${axis.name}_tile`, extent: ceilDivide(axis.extent, int(tileSide)) });
   const units = [...batch, tileOf(m), tileOf(n)];
@@ -64,7 +92,7 @@ interface Tile {
   readonly shared: SharedTiles;
 }
 
-function writeTile(nest: Nest, node: Contract, { frame, shared }: Tile): void {
+function writeTile(nest: Nest, node: Product, { frame, shared }: Tile): void {
   const { m, n, k, accumulate } = node;
   const first = (axis: Axis): Index => {
     const value = multiply(frame.axes.get(`${axis.name}_tile`) ?? int(0), int(tileSide));

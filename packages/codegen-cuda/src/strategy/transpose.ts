@@ -87,7 +87,7 @@ export function writeTiles(nest: Nest, tiling: Tiling): Grid {
     `map, tiles of ${String(tileSide)} x ${String(tileSide)} of ${along.name} and ${across.name} through shared memory`,
   );
   const tiles = transposed.map(({ buffer }) => {
-    const { dtype } = nest.memory.parameter(buffer);
+    const { dtype } = nest.memory.decl(buffer);
     return nest.shared.declare('tile', dtype, tileSide * pitch);
   });
   const range = { from: axisValue(nest, 'block'), to: total, step: axisValue(nest, 'blocks'), extent: total };
@@ -118,7 +118,9 @@ function writeTile(nest: Nest, tiling: Tiling, { frame, tiles }: Tile): void {
     (inner) => {
       const [alongAt, acrossAt] = [coordinate(inner, along), coordinate(inner, across)];
       transposed.forEach(({ buffer, position }, slot) => {
-        const { name, dtype } = nest.memory.parameter(buffer);
+        const { dtype } = nest.memory.decl(buffer);
+        // What an earlier kernel of the group left lies in workspace, as it would in the buffer.
+        const name = nest.memory.row(buffer)?.name ?? nest.memory.parameter(buffer).name;
         const type = { dtype, lanes: 1 };
         const from = { buffer: name, at: placesAt(nest, inner).resolve(position), step: int(0), align: 1 };
         const to = { buffer: at(tiles, slot), at: place(alongAt, acrossAt), step: int(0), align: 1 };

@@ -42,7 +42,7 @@ export function contractionProgram(
   const element = builder.finish([builder.apply('neg', [builder.cast(builder.load(0, dtype, place), accumulate)])]);
   const a: ContractOperand = { buffer: 0, at: place, ...(isComputed && { element }) };
   const node: ContractNode = {
-    id: 0, kind: 'contract', outs: [2], writes: [flat(axes)], axes, batch: [batch], m, n, k, a, b: { buffer: 1, at: flat(axesOfB) },
+    id: 0, kind: 'contract', outs: [2], writes: [flat(axes)], axes, batch: [batch], m, n, over: [k], a, b: { buffer: 1, at: flat(axesOfB) },
     accumulate, origins: [],
   }; // prettier-ignore
   const buffers = [axesOfA, axesOfB, axes].map((own, id): LoopProgram['buffers'][number] => {

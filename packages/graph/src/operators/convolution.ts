@@ -1,5 +1,6 @@
-// Convolutions: windows of the input times the weight, by one batched matrix product with a batch for each group.
-import { at } from '@tsinductor/base';
+// Convolutions: windows of the input times the weight, by one batched matrix product with a batch for each group; where a group
+// has one or two outputs, as a sum over the places of a window.
+import { at, isFloat } from '@tsinductor/base';
 import { floorDivide, int, multiply } from '@tsinductor/ir';
 import type { ArgumentReader } from '../argument-reader.ts';
 import type { Composer } from '../composer.ts';
@@ -20,8 +21,8 @@ interface Convolution {
 }
 
 /** x [N, C, ...] with weight [O, C / groups, ...] to [N, O, ...]. */
-function convolve(c: Composer, x: ValueRef, { weight, axes, groups }: Convolution): ValueRef {
-  const n = axes.length;
+function convolve(c: Composer, x: ValueRef, how: Convolution): ValueRef {
+  const { weight, axes, groups } = how;
   const [channels, outputs] = [c.sizes.toNumber(c.size(x, 1)), c.sizes.toNumber(c.size(weight, 0))];
   const inner = c.sizes.toNumber(c.size(weight, 1));
   if (groups < 1 || channels !== inner * groups || outputs % groups !== 0) {
@@ -30,17 +31,75 @@ function convolve(c: Composer, x: ValueRef, { weight, axes, groups }: Convolutio
       'input channels are weight.shape[1] * groups, output channels a multiple of groups',
     );
   }
-  const open = windows(c, x, { axes });
+  const terms = axes.reduce((count, { kernel }) => count * kernel, inner);
+  const isThin = outputs / groups <= FEW_OUTPUTS && terms > 0 && terms <= MOST_TERMS && isFloat(c.dtype(x));
+  return isThin ? sumOfTaps(c, x, how) : productOfWindows(c, x, how);
+}
+
+/** Up to so many outputs of a group, and terms of each, adding up shifted images is faster than a product of matrices. */
+const FEW_OUTPUTS = 2;
+const MOST_TERMS = 64;
+
+/** As a sum over channels and places of the window, element by element: depthwise convolutions, and those of one channel. */
+function sumOfTaps(c: Composer, x: ValueRef, { weight, axes, groups }: Convolution): ValueRef {
+  const n = axes.length;
+  const open = windows(c, c.widen(x), { axes });
+  const [batch, outputs, inner] = [c.size(x, 0), c.size(weight, 0), c.size(weight, 1)];
   const places = c.shape(open).slice(2, 2 + n);
   const kernel = c.shape(open).slice(2 + n);
-  // [N, g, C/g, places, kernel] to [g, N places, C/g kernel]
-  const split = c.reshape(open, [c.size(x, 0), size(groups), size(inner), ...places, ...kernel]);
-  const order = [1, 0, ...range(3 + n, 3), 2, ...range(3 + 2 * n, 3 + n)];
-  const depth = multiply(size(inner), product(kernel));
-  const rows = c.reshape(c.permute(split, order), [size(groups), multiply(c.size(x, 0), product(places)), depth]);
-  const columns = c.transpose(c.reshape(weight, [size(groups), size(outputs / groups), depth]), 1, 2);
-  const result = c.reshape(c.bmm(rows, columns), [size(groups), c.size(x, 0), ...places, size(outputs / groups)]);
-  return c.reshape(c.permute(result, [1, 0, 2 + n, ...range(2 + n, 2)]), [c.size(x, 0), size(outputs), ...places]);
+  // Of each tap: [N, g, 1, places] times [1, g, O/g, 1]
+  const images = c.reshape(open, [batch, size(groups), one, inner, ...places, ...kernel]);
+  const each = floorDivide(outputs, int(groups));
+  const taps = c.reshape(c.widen(weight), [one, size(groups), each, inner, ...places.map(() => one), ...kernel]);
+  const extents = [c.sizes.toNumber(inner), ...axes.map(({ kernel: extent }) => extent)];
+  const dims = [3, ...range(4 + 2 * n, 4 + n)];
+  const terms = pointsOf(extents).map((point) => {
+    const at = (x: ValueRef): ValueRef =>
+      dims.toReversed().reduce((all, dim, i) => c.select(all, dim, point[dims.length - 1 - i] ?? 0), x);
+    return c.op('mul', at(images), at(taps));
+  });
+  return c.reshape(c.fold('add', terms), [batch, outputs, ...places]);
+}
+
+/** All points of a box, in row-major order. */
+const pointsOf = (extents: readonly number[]): readonly (readonly number[])[] =>
+  extents.reduce<readonly (readonly number[])[]>(
+    (points, extent) => points.flatMap((point) => range(extent).map((index) => [...point, index])),
+    [[]],
+  );
+
+/** As one batched product of windows with the weight, with a batch for each group; windows lie with their channels last. */
+function productOfWindows(c: Composer, x: ValueRef, { weight, axes, groups }: Convolution): ValueRef {
+  const n = axes.length;
+  const [batch, outputs, inner] = [c.size(x, 0), c.size(weight, 0), c.size(weight, 1)];
+  const open = windows(c, channelsLast(c, x, axes), { axes, first: 1 });
+  const places = c.shape(open).slice(1, 1 + n);
+  const kernel = c.shape(open).slice(2 + n);
+  // [N, places, g, C/g, kernel] to [g, N places, kernel C/g]
+  const split = c.reshape(open, [batch, ...places, size(groups), inner, ...kernel]);
+  const order = [1 + n, 0, ...range(1 + n, 1), ...range(3 + 2 * n, 3 + n), 2 + n];
+  const depth = multiply(inner, product(kernel));
+  const rows = c.reshape(c.permute(split, order), [size(groups), multiply(batch, product(places)), depth]);
+  // [g, O/g, C/g, kernel] to [g, kernel C/g, O/g]
+  const each = floorDivide(outputs, int(groups));
+  const grouped = c.reshape(weight, [size(groups), each, inner, ...kernel]);
+  const columns = c.reshape(c.permute(grouped, [0, ...range(3 + n, 3), 2, 1]), [size(groups), depth, each]);
+  const result = c.reshape(c.bmm(rows, columns), [size(groups), batch, ...places, each]);
+  return c.reshape(c.permute(result, [1, 0, 2 + n, ...range(2 + n, 2)]), [batch, outputs, ...places]);
+}
+
+/** [N, C, ...] as [N, ..., C]: in memory too, where windows overlap and no padding copies it. */
+function channelsLast(c: Composer, x: ValueRef, axes: readonly Window[]): ValueRef {
+  const turned = c.permute(x, [0, ...range(c.rank(x), 2), 1]);
+  const isPadded = axes.some(({ before, after }) => before !== 0 || after !== 0);
+  const overlap = axes.some(({ kernel }) => kernel > 1);
+  // A pad of nothing is a copy.
+  return overlap && !isPadded
+    ? c.pad(
+        turned,
+        c.shape(turned).map(() => [zero, zero]),
+      )
+    : turned;
 }
 
 /** Padding before and after each axis: a number, one for each axis, or 'same' or 'valid'. */

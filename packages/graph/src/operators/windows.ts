@@ -1,7 +1,5 @@
 // Sliding windows over the last axes of a tensor, as views: what convolutions and pools read. An axis of n elements with
 // `before` and `after` of padding becomes one axis of window positions, and its windows a new last axis.
-import { at } from '@tsinductor/base';
-import { int } from '@tsinductor/ir';
 import type { ArgumentReader } from '../argument-reader.ts';
 import type { Composer } from '../composer.ts';
 import { size } from '../composer.ts';
@@ -22,26 +20,31 @@ export interface Window {
 /** From the first to the last element of a window, both included. */
 export const reach = ({ kernel, dilation }: Pick<Window, 'kernel' | 'dilation'>): number => (kernel - 1) * dilation + 1;
 
-/** Windows over the last axes: one for each of them. The value stands in the padding. */
+/** Windows over neighbouring axes, by default the last ones: one for each of them. The value stands in the padding. */
 export function windows(
   c: Composer,
   x: ValueRef,
-  { axes, value = 0 }: { axes: readonly Window[]; value?: number | ScalarRef },
+  { axes, value = 0, first = c.rank(x) - axes.length }: WindowsOver,
 ): ValueRef {
-  const lead = c.rank(x) - axes.length;
-  const pairs = range(c.rank(x)).map((axis) =>
-    axis < lead
-      ? ([int(0), int(0)] as const)
-      : ([size(at(axes, axis - lead).before), size(at(axes, axis - lead).after)] as const),
-  );
+  const pairs = range(c.rank(x)).map((dim) => {
+    const axis = axes[dim - first];
+    return [size(axis?.before ?? 0), size(axis?.after ?? 0)] as const;
+  });
   const isPadded = axes.some(({ before, after }) => before !== 0 || after !== 0);
   return axes.reduce(
     (all, axis, i) => {
-      const open = c.call('unfold', [all], { dim: lead + i, size: reach(axis), step: axis.stride });
+      const open = c.call('unfold', [all], { dim: first + i, size: reach(axis), step: axis.stride });
       return axis.dilation === 1 ? open : c.slice(open, c.rank(open) - 1, { step: axis.dilation });
     },
     isPadded ? c.pad(x, pairs, value) : x,
   );
+}
+
+interface WindowsOver {
+  readonly axes: readonly Window[];
+  readonly value?: number | ScalarRef;
+  /** The dim of the first of them. */
+  readonly first?: number;
 }
 
 /** Adds a batch axis to a tensor that has none, for `body`, and drops it from the results. */

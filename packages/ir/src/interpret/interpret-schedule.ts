@@ -289,8 +289,7 @@ const isCarrying = (node: LoopNode): node is Carrying =>
   node.kind === 'reduce' || node.kind === 'scan' || node.kind === 'contract';
 
 function overAxes(node: LoopNode): readonly Axis[] {
-  if (!isCarrying(node)) return [];
-  return node.kind === 'contract' ? [node.k] : node.over;
+  return isCarrying(node) ? node.over : [];
 }
 
 const carries = (node: LoopNode, axis: Axis): boolean => overAxes(node).some(({ name }) => name === axis.name);

@@ -104,7 +104,7 @@ describe('contractions', () => {
       batch: [batch],
       m,
       n,
-      k,
+      over: [k],
       accumulate,
       a: { buffer: 0, at: flat([batch, m, k]) },
       b: { buffer: 1, at: flat([batch, n, k]) },

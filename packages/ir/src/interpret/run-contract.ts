@@ -41,16 +41,18 @@ interface Extents {
 export function compileContract(node: ContractNode, execution: Execution): RunNode {
   const { frame, dtypeOf } = execution;
   const [out, write] = [at(node.outs, 0), at(node.writes, 0)];
-  const place = (index: Index, rows: Axis, columns: Axis): BatchPlace =>
-    batchPlace(index, { batch: node.batch, rows, columns }, frame.sizes);
-  const [a, b, c] = [place(node.a.at, node.m, node.k), place(node.b.at, node.k, node.n), place(write, node.m, node.n)];
+  const { batch, over } = node;
+  const [m, n] = [[node.m], [node.n]];
+  const place = (index: Index, rows: readonly Axis[], columns: readonly Axis[]): BatchPlace =>
+    batchPlace(index, { batch, rows, columns }, frame.sizes);
+  const [a, b, c] = [place(node.a.at, m, over), place(node.b.at, over, n), place(write, m, n)];
   const extents: Extents = { m: a.place.grid.rows.total, n: b.place.grid.columns.total, k: a.place.grid.columns.total };
-  const reader = (operand: ContractOperand, side: BatchPlace, inner: readonly [Axis, Axis]): (() => Source) => {
+  const reader = (operand: ContractOperand, side: BatchPlace, inner: readonly Axis[]): (() => Source) => {
     if (operand.element !== undefined)
       return elementReader(operand.element, { axes: [...node.batch, ...inner], side, node, execution });
     return () => ({ array: frame.buffer(operand.buffer), dtype: dtypeOf(operand.buffer), places: side.place.at });
   };
-  const [left, right] = [reader(node.a, a, [node.m, node.k]), reader(node.b, b, [node.k, node.n])];
+  const [left, right] = [reader(node.a, a, [...m, ...over]), reader(node.b, b, [...over, ...n])];
   return () => {
     const batches = a.batch.total;
     for (let batch = 0; batch < batches; batch += 1) {
@@ -62,7 +64,7 @@ export function compileContract(node: ContractNode, execution: Execution): RunNo
 }
 
 interface Computing {
-  /** Those of the batch, then two of m, n and k. */
+  /** Those of the batch, then of m and `over`, or of `over` and n. */
   readonly axes: readonly Axis[];
   readonly side: BatchPlace;
   readonly node: ContractNode;
@@ -113,14 +115,14 @@ interface BatchPlace {
 
 interface MatrixAxes {
   readonly batch: readonly Axis[];
-  readonly rows: Axis;
-  readonly columns: Axis;
+  readonly rows: readonly Axis[];
+  readonly columns: readonly Axis[];
 }
 
 function batchPlace(index: Index, axes: MatrixAxes, sizes: ReadonlyMap<string, number>): BatchPlace {
   const numbers = new Map([...freeSizes(index)].map((name) => [name, int(sizes.get(name) ?? 0)]));
   const fixed = substitute(index, numbers);
-  const [batch, rows, columns] = [axes.batch, [axes.rows], [axes.columns]].map((list) => new Side(list, sizes)) as [
+  const [batch, rows, columns] = [axes.batch, axes.rows, axes.columns].map((list) => new Side(list, sizes)) as [
     Side,
     Side,
     Side,

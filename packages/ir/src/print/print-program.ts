@@ -98,7 +98,7 @@ function printWrites(node: LoopNode, body: Body, { buffer, lines }: Page): void 
 
 const scatterOperators = { set: '=', add: '+=', multiply: '*=', min: 'min=', max: 'max=' } as const;
 
-function printContract({ a, b, k, outs, writes, accumulate }: ContractNode, { buffer, lines }: Page): void {
+function printContract({ a, b, over, outs, writes, accumulate }: ContractNode, { buffer, lines }: Page): void {
   const operand = ({ buffer: id, at: place, element }: typeof a): string => {
     if (element === undefined) return `${buffer(id)}[${printIndex(place)}]`;
     const { lets, results } = printBodyParts(element, { buffer });
@@ -107,7 +107,7 @@ function printContract({ a, b, k, outs, writes, accumulate }: ContractNode, { bu
   };
   const [left, right] = [operand(a), operand(b)];
   const target = `${buffer(at(outs, 0))}[${printIndex(at(writes, 0))}]`;
-  lines.line(`${target} = sum ${accumulate} over ${printAxes([k])} of ${left} * ${right}`);
+  lines.line(`${target} = sum ${accumulate} over ${printAxes(over)} of ${left} * ${right}`);
 }
 
 function printReduction(node: ReduceNode | ScanNode, page: Page): void {

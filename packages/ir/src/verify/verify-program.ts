@@ -132,9 +132,8 @@ export const elementsOf = ({ a, b }: ContractNode): readonly Body[] =>
 
 /** The axes of a node that its outs do not have. */
 function innerAxes(node: LoopNode): readonly Axis[] {
-  if (node.kind === 'contract') return [node.k];
   if (node.kind === 'sort') return [node.along, node.kept];
-  return node.kind === 'reduce' || node.kind === 'scan' ? node.over : [];
+  return node.kind === 'reduce' || node.kind === 'scan' || node.kind === 'contract' ? node.over : [];
 }
 
 function verifyHeader(node: LoopNode, where: string, scope: ProgramScope): void {
@@ -172,7 +171,7 @@ export function verifyLoopNode(node: LoopNode, scope: ProgramScope): void {
       return;
     case 'contract':
       for (const { buffer, at: index, element } of [node.a, node.b]) {
-        const inside = { ...place, axes: [...node.axes, node.k] };
+        const inside = { ...place, axes: [...node.axes, ...node.over] };
         verifyAccess({ buffer, index, verb: 'reads' }, inside);
         if (element === undefined) continue;
         verifyPart(element, 'operand', inside);

@@ -36,7 +36,7 @@ export function product({ m, n, k, batch = 1, transposed, dtype = 'f32' }: Produ
     batch: batch === 1 ? [] : [h],
     m: row,
     n: column,
-    k: depth,
+    over: [depth],
     a: { buffer: a, at: maker.place(a, shapeA.map(axisIndex)) },
     b: { buffer: b, at: maker.place(b, shapeB.map(axisIndex)) },
     accumulate: half ? 'f32' : dtype,

@@ -2,7 +2,6 @@
 
 typedef long i64;
 typedef float f32;
-typedef f32 f32x4 __attribute__((vector_size(16)));
 typedef int i32;
 typedef i32 i32x8 __attribute__((vector_size(32)));
 typedef i32 i32x8_row __attribute__((vector_size(32), aligned(1), may_alias));
@@ -14,20 +13,8 @@ struct Runtime {
   long threads;
 };
 
-static inline __attribute__((always_inline)) f32x4 load_first_f32x4(const f32 *p, i64 count) {
-  f32x4 r = {};
-  for (i64 lane = 0; lane < count; ++lane) r[lane] = p[lane];
-  return r;
-}
-
-static inline __attribute__((always_inline)) void store_first_f32x4(f32 *p, i64 count, f32x4 x) {
-  for (i64 lane = 0; lane < count; ++lane) p[lane] = x[lane];
-}
-
-static inline __attribute__((always_inline)) void parallel(const Runtime *runtime, void (*body)(void *, long, long), void *context, long total, long grain) {
-  if (total <= 0) return;
-  if (total <= grain || runtime->threads <= 1) body(context, 0, total);
-  else runtime->parallel(body, context, total, grain);
+static inline __attribute__((always_inline)) i64 index_minimum_i64(i64 x, i64 y) {
+  return x < y ? x : y;
 }
 
 static inline __attribute__((always_inline)) void transpose_f32x8(const f32 *from, i64 from_step, f32 *to, i64 to_step) {
@@ -73,8 +60,20 @@ static inline __attribute__((always_inline)) void transpose_f32x8(const f32 *fro
   *(i32x8_row *)(to + 7 * to_step) = d7;
 }
 
-static inline __attribute__((always_inline)) i64 index_minimum_i64(i64 x, i64 y) {
-  return x < y ? x : y;
+static inline __attribute__((always_inline)) void transpose_f32(const f32 *from, i64 from_step, f32 *to, i64 to_step, i64 rows, i64 columns) {
+  for (i64 r = 0; r < rows; ++r)
+    for (i64 c = 0; c < columns; ++c) to[c * to_step + r] = from[r * from_step + c];
+}
+
+static inline __attribute__((always_inline)) void transpose_part_f32x8(const f32 *from, i64 from_step, f32 *to, i64 to_step, i64 rows, i64 columns) {
+  if (rows == 8 && columns == 8) transpose_f32x8(from, from_step, to, to_step);
+  else transpose_f32(from, from_step, to, to_step, rows, columns);
+}
+
+static inline __attribute__((always_inline)) void parallel(const Runtime *runtime, void (*body)(void *, long, long), void *context, long total, long grain) {
+  if (total <= 0) return;
+  if (total <= grain || runtime->threads <= 1) body(context, 0, total);
+  else runtime->parallel(body, context, total, grain);
 }
 
 static inline __attribute__((always_inline)) f32x8 splat_f32x8(f32 x) {
@@ -98,78 +97,89 @@ static inline __attribute__((always_inline)) void store_f32x8(f32 *p, f32x8 x) {
   *(f32x8_at *)p = x;
 }
 
-static inline __attribute__((always_inline)) void transpose_f32(const f32 *from, i64 from_step, f32 *to, i64 to_step, i64 rows, i64 columns) {
-  for (i64 r = 0; r < rows; ++r)
-    for (i64 c = 0; c < columns; ++c) to[c * to_step + r] = from[r * from_step + c];
+static inline __attribute__((always_inline)) void store_strided_f32x8(f32 *p, i64 step, f32x8 x) {
+  p[0 * step] = x[0];
+  p[1 * step] = x[1];
+  p[2 * step] = x[2];
+  p[3 * step] = x[3];
+  p[4 * step] = x[4];
+  p[5 * step] = x[5];
+  p[6 * step] = x[6];
+  p[7 * step] = x[7];
 }
 
-static inline __attribute__((always_inline)) void transpose_part_f32x8(const f32 *from, i64 from_step, f32 *to, i64 to_step, i64 rows, i64 columns) {
-  if (rows == 8 && columns == 8) transpose_f32x8(from, from_step, to, to_step);
-  else transpose_f32(from, from_step, to, to_step, rows, columns);
-}
-
-static inline __attribute__((always_inline)) f32x8 load_first_f32x8(const f32 *p, i64 count) {
-  f32x8 r = {};
-  for (i64 lane = 0; lane < count; ++lane) r[lane] = p[lane];
-  return r;
-}
-
-static inline __attribute__((always_inline)) void store_first_f32x8(f32 *p, i64 count, f32x8 x) {
-  for (i64 lane = 0; lane < count; ++lane) p[lane] = x[lane];
-}
-
-// conv2d: loops i j k l m n, 4 lanes of n
-struct conv2d_beb59bd2_args {
+// conv2d: tiles transposed along j; loops i j k, 8 lanes of k; tiles transposed along l; loops l m n, 8 lanes of n
+struct fused_conv2d_e233b35e_args {
   const f32 *in0;
+  const f32 *in1;
+  f32 *pad_out;
   f32 *copy_out;
 };
 
-static void conv2d_beb59bd2_part(void *context, i64 begin, i64 end) {
-  const conv2d_beb59bd2_args &args = *static_cast<const conv2d_beb59bd2_args *>(context);
+static void fused_conv2d_e233b35e_part(void *context, i64 begin, i64 end) {
+  const fused_conv2d_e233b35e_args &args = *static_cast<const fused_conv2d_e233b35e_args *>(context);
   const f32 *const in0 = args.in0;
-  f32 *const copy_out = args.copy_out;
+  f32 *const pad_out = args.pad_out;
   for (i64 unit = begin; unit < end; ++unit) {
-    const i64 m = unit % 3;
-    const i64 l = unit / 3 % 8;
-    const i64 k = unit / 24 % 18;
-    const i64 j = unit / 432 % 18;
-    const i64 i = unit / 7776;
-    for (i64 n = 0; n < 3; n += 4) {
-      const f32x4 in0_1 = load_first_f32x4(in0 + i * 3200 + j * 20 + k + l * 400 + m * 20 + n, 3);
-      store_first_f32x4(copy_out + i * 23328 + j * 1296 + k * 72 + l * 9 + m * 3 + n, 3, in0_1);
+    const i64 j_block = unit % 8;
+    const i64 from = j_block * 56;
+    const i64 to = index_minimum_i64(j_block * 56 + 56, 400);
+    const i64 i = unit / 8;
+    for (i64 j_block_1 = from; j_block_1 < to; j_block_1 += 128) {
+      const i64 j_end = index_minimum_i64(to, j_block_1 + 128);
+      for (i64 k_block = 0; k_block < 8; k_block += 32) {
+        const i64 k_end = 8;
+        for (i64 j = j_block_1; j < j_end; j += 8) {
+          for (i64 k = k_block; k < k_end; k += 8) {
+            transpose_part_f32x8(in0 + i * 3200 + j + k * 400, 400, pad_out + i * 3200 + j * 8 + k, 8, 8, index_minimum_i64(j_end - j, 8));
+          }
+        }
+      }
     }
   }
 }
 
-static void conv2d_beb59bd2(const Runtime *runtime, const conv2d_beb59bd2_args &args) {
-  parallel(runtime, conv2d_beb59bd2_part, const_cast<conv2d_beb59bd2_args *>(&args), 15552, 7776);
-}
-
-// conv2d: register tiles of 6 x 16, panels packed
-struct conv2d_6f94bed9_args {
-  const f32 *in0;
-  const f32 *in1;
-  f32 *bmm_out;
-};
-
-static void conv2d_6f94bed9_part(void *context, i64 begin, i64 end) {
-  const conv2d_6f94bed9_args &args = *static_cast<const conv2d_6f94bed9_args *>(context);
-  const f32 *const in0 = args.in0;
+static void fused_conv2d_e233b35e(const Runtime *runtime, const fused_conv2d_e233b35e_args &args) {
   const f32 *const in1 = args.in1;
-  f32 *const bmm_out = args.bmm_out;
-  for (i64 unit = begin; unit < end; ++unit) {
-    const i64 column = 0;
-    alignas(64) f32 panel[1152];
-    for (i64 j = column; j < column + 16; j += 16) {
-      for (i64 j_1 = 0; j_1 < 16; j_1 += 8) {
-        for (i64 k = 0; k < 72; k += 8) {
-          transpose_f32x8(in1 + j * 72 + j_1 * 72 + k, 72, panel + j * 72 + j_1 + k * 16 - column * 72, 16);
+  f32 *const copy_out = args.copy_out;
+  parallel(runtime, fused_conv2d_e233b35e_part, const_cast<fused_conv2d_e233b35e_args *>(&args), 16, 8);
+  for (i64 m = 0; m < 8; ++m) {
+    for (i64 l_block = 0; l_block < 9; l_block += 128) {
+      const i64 l_end = 9;
+      for (i64 n_block = 0; n_block < 16; n_block += 32) {
+        const i64 n_end = 16;
+        for (i64 l = l_block; l < l_end; l += 8) {
+          for (i64 n = n_block; n < n_end; n += 8) {
+            transpose_part_f32x8(in1 + l + m * 9 + n * 72, 72, copy_out + l * 128 + m * 16 + n, 128, 8, index_minimum_i64(l_end - l, 8));
+          }
         }
       }
     }
-    for (i64 row_start = unit * 84; row_start < index_minimum_i64(unit * 84 + 84, 648); row_start += 192) {
-      for (i64 j_2 = column; j_2 < column + 16; j_2 += 16) {
-        for (i64 i = row_start; i < index_minimum_i64(index_minimum_i64(row_start + 192, unit * 84 + 84), 648); i += 6) {
+  }
+}
+
+// conv2d: register tiles of 6 x 16, epilogue in the tile
+struct fused_conv2d_47d11f23_args {
+  const f32 *in0;
+  const f32 *in1;
+  const f32 *in2;
+  f32 *add_out;
+};
+
+static void fused_conv2d_47d11f23_part(void *context, i64 begin, i64 end) {
+  const fused_conv2d_47d11f23_args &args = *static_cast<const fused_conv2d_47d11f23_args *>(context);
+  const f32 *const in0 = args.in0;
+  const f32 *const in1 = args.in1;
+  const f32 *const in2 = args.in2;
+  f32 *const add_out = args.add_out;
+  for (i64 unit = begin; unit < end; ++unit) {
+    const i64 column = 0;
+    alignas(64) f32 tile[96];
+    for (i64 l = column; l < column + 16; l += 16) {
+      for (i64 rows = unit * 5; rows < index_minimum_i64(unit * 5 + 5, 36); ++rows) {
+        const i64 j = rows % 18;
+        const i64 i = rows / 18;
+        for (i64 k = 0; k < 18; k += 6) {
           f32x8 c00 = splat_f32x8(0.0f);
           f32x8 c01 = splat_f32x8(0.0f);
           f32x8 c10 = splat_f32x8(0.0f);
@@ -182,105 +192,56 @@ static void conv2d_6f94bed9_part(void *context, i64 begin, i64 end) {
           f32x8 c41 = splat_f32x8(0.0f);
           f32x8 c50 = splat_f32x8(0.0f);
           f32x8 c51 = splat_f32x8(0.0f);
-          __builtin_prefetch(bmm_out + i * 16 + j_2, 1);
-          __builtin_prefetch(bmm_out + i * 16 + j_2 + 16, 1);
-          __builtin_prefetch(bmm_out + i * 16 + j_2 + 32, 1);
-          __builtin_prefetch(bmm_out + i * 16 + j_2 + 48, 1);
-          __builtin_prefetch(bmm_out + i * 16 + j_2 + 64, 1);
-          __builtin_prefetch(bmm_out + i * 16 + j_2 + 80, 1);
-          for (i64 k_1 = 0; k_1 < 72; ++k_1) {
-            const f32x8 b0 = load_f32x8(panel + j_2 * 72 + k_1 * 16 - column * 72);
-            const f32x8 b1 = load_f32x8(panel + j_2 * 72 + k_1 * 16 + 8 - column * 72);
-            const f32 a0 = in0[i * 72 + k_1];
-            const f32x8 a0_all = splat_f32x8(a0);
-            c00 = fma_f32x8(a0_all, b0, c00);
-            c01 = fma_f32x8(a0_all, b1, c01);
-            const f32 a1 = in0[i * 72 + k_1 + 72];
-            const f32x8 a1_all = splat_f32x8(a1);
-            c10 = fma_f32x8(a1_all, b0, c10);
-            c11 = fma_f32x8(a1_all, b1, c11);
-            const f32 a2 = in0[i * 72 + k_1 + 144];
-            const f32x8 a2_all = splat_f32x8(a2);
-            c20 = fma_f32x8(a2_all, b0, c20);
-            c21 = fma_f32x8(a2_all, b1, c21);
-            const f32 a3 = in0[i * 72 + k_1 + 216];
-            const f32x8 a3_all = splat_f32x8(a3);
-            c30 = fma_f32x8(a3_all, b0, c30);
-            c31 = fma_f32x8(a3_all, b1, c31);
-            const f32 a4 = in0[i * 72 + k_1 + 288];
-            const f32x8 a4_all = splat_f32x8(a4);
-            c40 = fma_f32x8(a4_all, b0, c40);
-            c41 = fma_f32x8(a4_all, b1, c41);
-            const f32 a5 = in0[i * 72 + k_1 + 360];
-            const f32x8 a5_all = splat_f32x8(a5);
-            c50 = fma_f32x8(a5_all, b0, c50);
-            c51 = fma_f32x8(a5_all, b1, c51);
-          }
-          store_f32x8(bmm_out + i * 16 + j_2, c00);
-          store_f32x8(bmm_out + i * 16 + j_2 + 8, c01);
-          store_f32x8(bmm_out + i * 16 + j_2 + 16, c10);
-          store_f32x8(bmm_out + i * 16 + j_2 + 24, c11);
-          store_f32x8(bmm_out + i * 16 + j_2 + 32, c20);
-          store_f32x8(bmm_out + i * 16 + j_2 + 40, c21);
-          store_f32x8(bmm_out + i * 16 + j_2 + 48, c30);
-          store_f32x8(bmm_out + i * 16 + j_2 + 56, c31);
-          store_f32x8(bmm_out + i * 16 + j_2 + 64, c40);
-          store_f32x8(bmm_out + i * 16 + j_2 + 72, c41);
-          store_f32x8(bmm_out + i * 16 + j_2 + 80, c50);
-          store_f32x8(bmm_out + i * 16 + j_2 + 88, c51);
-        }
-      }
-    }
-  }
-}
-
-static void conv2d_6f94bed9(const Runtime *runtime, const conv2d_6f94bed9_args &args) {
-  parallel(runtime, conv2d_6f94bed9_part, const_cast<conv2d_6f94bed9_args *>(&args), 8, 4);
-}
-
-// conv2d: tiles transposed along j; loops i j k, 8 lanes of k
-struct conv2d_ea6b572c_args {
-  const f32 *in0;
-  const f32 *in1;
-  f32 *add_out;
-};
-
-static void conv2d_ea6b572c_part(void *context, i64 begin, i64 end) {
-  const conv2d_ea6b572c_args &args = *static_cast<const conv2d_ea6b572c_args *>(context);
-  const f32 *const in0 = args.in0;
-  const f32 *const in1 = args.in1;
-  f32 *const add_out = args.add_out;
-  for (i64 unit = begin; unit < end; ++unit) {
-    const i64 j_block = unit % 2;
-    const i64 from = j_block * 8;
-    const i64 to = j_block * 8 + 8;
-    const i64 i = unit / 2;
-    alignas(64) f32 in0_tile[64];
-    for (i64 j_block_1 = from; j_block_1 < to; j_block_1 += 128) {
-      const i64 j_end = to;
-      for (i64 k_block = 0; k_block < 324; k_block += 32) {
-        const i64 k_end = index_minimum_i64(k_block + 32, 324);
-        for (i64 j = j_block_1; j < j_end; j += 8) {
-          for (i64 k = k_block; k < (k_end / 8) * 8; k += 8) {
-            transpose_f32x8(in0 + i * 5184 + j + k * 16, 16, in0_tile, 8);
-            #pragma GCC unroll 4
-            for (i64 row = 0; row < 8; ++row) {
-              const f32x8 in0_tile_1 = load_f32x8(in0_tile + row * 8);
-              const f32 in1_1 = in1[j + row];
-              const f32x8 in1_all = splat_f32x8(in1_1);
-              const f32x8 add = in0_tile_1 + in1_all;
-              store_f32x8(add_out + i * 5184 + j * 324 + k + row * 324, add);
+          for (i64 tap = 0; tap < 3; ++tap) {
+            const i64 m = tap;
+            for (i64 n = 0; n < 24; ++n) {
+              const f32x8 b0 = load_f32x8(in1 + l + m * 384 + n * 16);
+              const f32x8 b1 = load_f32x8(in1 + l + m * 384 + n * 16 + 8);
+              const f32 a0 = in0[i * 3200 + j * 160 + k * 8 + m * 160 + n];
+              const f32x8 a0_all = splat_f32x8(a0);
+              c00 = fma_f32x8(a0_all, b0, c00);
+              c01 = fma_f32x8(a0_all, b1, c01);
+              const f32 a1 = in0[i * 3200 + j * 160 + k * 8 + m * 160 + n + 8];
+              const f32x8 a1_all = splat_f32x8(a1);
+              c10 = fma_f32x8(a1_all, b0, c10);
+              c11 = fma_f32x8(a1_all, b1, c11);
+              const f32 a2 = in0[i * 3200 + j * 160 + k * 8 + m * 160 + n + 16];
+              const f32x8 a2_all = splat_f32x8(a2);
+              c20 = fma_f32x8(a2_all, b0, c20);
+              c21 = fma_f32x8(a2_all, b1, c21);
+              const f32 a3 = in0[i * 3200 + j * 160 + k * 8 + m * 160 + n + 24];
+              const f32x8 a3_all = splat_f32x8(a3);
+              c30 = fma_f32x8(a3_all, b0, c30);
+              c31 = fma_f32x8(a3_all, b1, c31);
+              const f32 a4 = in0[i * 3200 + j * 160 + k * 8 + m * 160 + n + 32];
+              const f32x8 a4_all = splat_f32x8(a4);
+              c40 = fma_f32x8(a4_all, b0, c40);
+              c41 = fma_f32x8(a4_all, b1, c41);
+              const f32 a5 = in0[i * 3200 + j * 160 + k * 8 + m * 160 + n + 40];
+              const f32x8 a5_all = splat_f32x8(a5);
+              c50 = fma_f32x8(a5_all, b0, c50);
+              c51 = fma_f32x8(a5_all, b1, c51);
             }
           }
-          for (i64 k_1 = (k_end / 8) * 8; k_1 < k_end; k_1 += 8) {
-            transpose_part_f32x8(in0 + i * 5184 + j + k_1 * 16, 16, in0_tile, 8, k_end - k_1, 8);
-            #pragma GCC unroll 4
-            for (i64 row_1 = 0; row_1 < 8; ++row_1) {
-              const f32x8 in0_tile_2 = load_first_f32x8(in0_tile + row_1 * 8, k_end - k_1);
-              const f32 in1_2 = in1[j + row_1];
-              const f32x8 in1_all_1 = splat_f32x8(in1_2);
-              const f32x8 add_1 = in0_tile_2 + in1_all_1;
-              store_first_f32x8(add_out + i * 5184 + j * 324 + k_1 + row_1 * 324, k_end - k_1, add_1);
+          store_f32x8(tile, c00);
+          store_f32x8(tile + 8, c01);
+          store_f32x8(tile + 16, c10);
+          store_f32x8(tile + 24, c11);
+          store_f32x8(tile + 32, c20);
+          store_f32x8(tile + 40, c21);
+          store_f32x8(tile + 48, c30);
+          store_f32x8(tile + 56, c31);
+          store_f32x8(tile + 64, c40);
+          store_f32x8(tile + 72, c41);
+          store_f32x8(tile + 80, c50);
+          store_f32x8(tile + 88, c51);
+          for (i64 k_row = 0; k_row < 6; ++k_row) {
+            #pragma GCC unroll 2
+            for (i64 l_column = 0; l_column < 16; l_column += 8) {
+              const f32x8 sum = load_f32x8(tile + k_row * 16 + l_column);
+              const f32x8 in2_1 = load_f32x8(in2 + l + l_column);
+              const f32x8 add = sum + in2_1;
+              store_strided_f32x8(add_out + i * 5184 + j * 18 + k + k_row + l * 324 + l_column * 324, 324, add);
             }
           }
         }
@@ -289,17 +250,15 @@ static void conv2d_ea6b572c_part(void *context, i64 begin, i64 end) {
   }
 }
 
-static void conv2d_ea6b572c(const Runtime *runtime, const conv2d_ea6b572c_args &args) {
-  parallel(runtime, conv2d_ea6b572c_part, const_cast<conv2d_ea6b572c_args *>(&args), 4, 2);
+static void fused_conv2d_47d11f23(const Runtime *runtime, const fused_conv2d_47d11f23_args &args) {
+  parallel(runtime, fused_conv2d_47d11f23_part, const_cast<fused_conv2d_47d11f23_args *>(&args), 8, 4);
 }
 
-extern "C" int run_985243453355(char *const *buffers, const long *sizes, const Runtime *runtime) {
+extern "C" int run_d94207b0e2ac(char *const *buffers, const long *sizes, const Runtime *runtime) {
   int status = 0;
-  // input_0 -> copy_3
-  conv2d_beb59bd2(runtime, {(const f32 *)buffers[0], (f32 *)buffers[5]});
-  // copy_3, input_1 -> bmm_4
-  conv2d_6f94bed9(runtime, {(const f32 *)buffers[5], (const f32 *)buffers[1], (f32 *)(buffers[5] + 186624)});
-  // bmm_4, input_2 -> add_5
-  conv2d_ea6b572c(runtime, {(const f32 *)(buffers[5] + 186624), (const f32 *)buffers[2], (f32 *)buffers[3]});
+  // input_0, input_1 -> pad_3, copy_4
+  fused_conv2d_e233b35e(runtime, {(const f32 *)buffers[0], (const f32 *)buffers[1], (f32 *)buffers[5], (f32 *)(buffers[5] + 25600)});
+  // pad_3, copy_4, input_2 -> add_6
+  fused_conv2d_47d11f23(runtime, {(const f32 *)buffers[5], (const f32 *)(buffers[5] + 25600), (const f32 *)buffers[2], (f32 *)buffers[3]});
   return status;
 }

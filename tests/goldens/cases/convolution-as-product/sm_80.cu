@@ -4,6 +4,25 @@ typedef long long i64;
 typedef float f32;
 typedef int i32;
 
+struct alignas(16) f32x4 {
+  f32 at[4];
+};
+
+#ifndef TSINDUCTOR_CUDA_EMULATION
+template <class Vector, class Element>
+static __device__ __forceinline__ Vector * wide(Element *address) {
+  return reinterpret_cast<Vector *>(address);
+}
+#endif
+
+static __device__ __forceinline__ f32x4 load_f32x4(const f32 *from) {
+  return *wide<const f32x4>(from);
+}
+
+static __device__ __forceinline__ void store_f32x4(f32 *to, const f32x4 &value) {
+  *wide<f32x4>(to) = value;
+}
+
 #ifndef TSINDUCTOR_CUDA_EMULATION
 static __device__ __forceinline__ char * block_shared_memory() {
   extern __shared__ __align__(16) char bytes[];
@@ -19,50 +38,73 @@ static __device__ __forceinline__ i64 index_minimum_i64(i64 x, i64 y) {
   return x < y ? x : y;
 }
 
-// conv2d: map, one lane
-extern "C" __global__ void __launch_bounds__(256) conv2d_af505f34(const f32 *__restrict__ in0, f32 *__restrict__ copy_out) {
+// conv2d: map, 4 lanes of k
+extern "C" __global__ void __launch_bounds__(256) fused_conv2d_5864e4de(const f32 *__restrict__ in0, f32 *__restrict__ pad_out) {
   const i64 block = blockIdx.x;
   const i64 blocks = gridDim.x;
   const i64 thread = threadIdx.x;
-  for (i64 point = block * 256 + thread; point < 46656; point += blocks * 256) {
-    const i64 n = point % 3;
-    const i64 m = point / 3 % 3;
-    const i64 l = point / 9 % 8;
-    const i64 k = point / 72 % 18;
-    const i64 j = point / 1296 % 18;
-    const i64 i = point / 23328;
-    const f32 in0_1 = in0[i * 3200 + j * 20 + k + l * 400 + m * 20 + n];
-    copy_out[i * 23328 + j * 1296 + k * 72 + l * 9 + m * 3 + n] = in0_1;
+  for (i64 point = block * 256 + thread; point < 1600; point += blocks * 256) {
+    const i64 k_chunk = point % 2;
+    const i64 j = point / 2 % 400;
+    const i64 i = point / 800;
+    const i64 k = k_chunk * 4;
+    alignas(16) f32 pad_out_chunk[4];
+    #pragma unroll 4
+    for (i64 element = 0; element < 4; ++element) {
+      const f32 in0_1 = in0[element * 400 + i * 3200 + j + k * 400];
+      pad_out_chunk[element] = in0_1;
+    }
+    store_f32x4(pad_out + i * 3200 + j * 8 + k, load_f32x4(pad_out_chunk));
+  }
+}
+
+// conv2d: map, 4 lanes of n
+extern "C" __global__ void __launch_bounds__(256) fused_conv2d_b8c17ef8(const f32 *__restrict__ in1, f32 *__restrict__ copy_out) {
+  const i64 block = blockIdx.x;
+  const i64 blocks = gridDim.x;
+  const i64 thread = threadIdx.x;
+  for (i64 point = block * 256 + thread; point < 288; point += blocks * 256) {
+    const i64 n_chunk = point % 4;
+    const i64 m = point / 4 % 8;
+    const i64 l = point / 32;
+    const i64 n = n_chunk * 4;
+    alignas(16) f32 copy_out_chunk[4];
+    #pragma unroll 4
+    for (i64 element = 0; element < 4; ++element) {
+      const f32 in1_1 = in1[element * 72 + l + m * 9 + n * 72];
+      copy_out_chunk[element] = in1_1;
+    }
+    store_f32x4(copy_out + l * 128 + m * 16 + n, load_f32x4(copy_out_chunk));
   }
 }
 
 // conv2d: matrix product, tiles of 32 x 32 through shared memory
-extern "C" __global__ void __launch_bounds__(256) conv2d_dbf675d9(const f32 *__restrict__ in0, const f32 *__restrict__ in1, f32 *__restrict__ bmm_out) {
+extern "C" __global__ void __launch_bounds__(256) fused_conv2d_cccf648c(const f32 *__restrict__ in0, const f32 *__restrict__ in1, f32 *__restrict__ bmm) {
   const i64 block = blockIdx.x;
   const i64 blocks = gridDim.x;
   const i64 thread = threadIdx.x;
   char *const shared_memory = block_shared_memory();
   f32 *const a_tile = (f32 *)shared_memory;
   f32 *const b_tile = (f32 *)(shared_memory + 4224);
-  for (i64 tile = block; tile < 21; tile += blocks) {
-    const i64 i_tile = tile;
-    const i64 i_first = i_tile * 32;
+  for (i64 tile = block; tile < 36; tile += blocks) {
+    const i64 j = tile % 18;
+    const i64 i = tile / 18;
     f32 total = 0.0f;
     f32 total_1 = 0.0f;
     f32 total_2 = 0.0f;
     f32 total_3 = 0.0f;
-    for (i64 k_first = 0; k_first < 72; k_first += 32) {
+    for (i64 m_n_first = 0; m_n_first < 72; m_n_first += 32) {
       #pragma unroll 4
       for (i64 part = 0; part < 4; ++part) {
-        const bool inside = ((i_first + part * 8 + thread / 32) < 648LL) & ((k_first + thread % 32) < 72LL);
-        const f32 element = inside ? in0[i_first * 72 + k_first + part * 576 + (thread / 32) * 72 + thread % 32] : 0.0f;
+        const bool inside = ((part * 8 + thread / 32) < 18LL) & ((m_n_first + thread % 32) < 72LL);
+        const f32 element = inside ? in0[i * 3200 + j * 160 + part * 64 + (thread / 32) * 8 + ((m_n_first + thread % 32) / 24) * 160 + (m_n_first + thread % 32) % 24] : 0.0f;
         a_tile[part * 264 + (thread / 32) * 33 + thread % 32] = element;
       }
       #pragma unroll 4
       for (i64 part_1 = 0; part_1 < 4; ++part_1) {
-        const bool inside_1 = ((k_first + thread % 32) < 72LL) & ((part_1 * 8 + thread / 32) < 16LL);
-        const f32 element_1 = inside_1 ? in1[k_first + part_1 * 576 + (thread / 32) * 72 + thread % 32] : 0.0f;
-        b_tile[part_1 * 8 + thread / 32 + (thread % 32) * 33] = element_1;
+        const bool inside_1 = ((m_n_first + part_1 * 8 + thread / 32) < 72LL) & ((thread % 32) < 16LL);
+        const f32 element_1 = inside_1 ? in1[m_n_first * 16 + part_1 * 128 + (thread / 32) * 16 + thread % 32] : 0.0f;
+        b_tile[part_1 * 264 + (thread / 32) * 33 + thread % 32] = element_1;
       }
       __syncthreads();
       #pragma unroll 8
@@ -79,52 +121,51 @@ extern "C" __global__ void __launch_bounds__(256) conv2d_dbf675d9(const f32 *__r
       }
       __syncthreads();
     }
-    for (i64 i = i_first + thread / 32; i < index_minimum_i64(i_first + thread / 32 + 1, 648); ++i) {
-      for (i64 j = thread % 32; j < index_minimum_i64(thread % 32 + 1, 16); ++j) {
-        bmm_out[i * 16 + j] = total;
+    for (i64 k = thread / 32; k < thread / 32 + 1; ++k) {
+      for (i64 l = thread % 32; l < index_minimum_i64(thread % 32 + 1, 16); ++l) {
+        bmm[i * 5184 + j * 288 + k * 16 + l] = total;
       }
     }
-    for (i64 i_1 = i_first + thread / 32 + 8; i_1 < index_minimum_i64(i_first + thread / 32 + 9, 648); ++i_1) {
-      for (i64 j_1 = thread % 32; j_1 < index_minimum_i64(thread % 32 + 1, 16); ++j_1) {
-        bmm_out[i_1 * 16 + j_1] = total_1;
+    for (i64 k_1 = thread / 32 + 8; k_1 < thread / 32 + 9; ++k_1) {
+      for (i64 l_1 = thread % 32; l_1 < index_minimum_i64(thread % 32 + 1, 16); ++l_1) {
+        bmm[i * 5184 + j * 288 + k_1 * 16 + l_1] = total_1;
       }
     }
-    for (i64 i_2 = i_first + thread / 32 + 16; i_2 < index_minimum_i64(i_first + thread / 32 + 17, 648); ++i_2) {
-      for (i64 j_2 = thread % 32; j_2 < index_minimum_i64(thread % 32 + 1, 16); ++j_2) {
-        bmm_out[i_2 * 16 + j_2] = total_2;
+    for (i64 k_2 = thread / 32 + 16; k_2 < index_minimum_i64(thread / 32 + 17, 18); ++k_2) {
+      for (i64 l_2 = thread % 32; l_2 < index_minimum_i64(thread % 32 + 1, 16); ++l_2) {
+        bmm[i * 5184 + j * 288 + k_2 * 16 + l_2] = total_2;
       }
     }
-    for (i64 i_3 = i_first + thread / 32 + 24; i_3 < index_minimum_i64(i_first + thread / 32 + 25, 648); ++i_3) {
-      for (i64 j_3 = thread % 32; j_3 < index_minimum_i64(thread % 32 + 1, 16); ++j_3) {
-        bmm_out[i_3 * 16 + j_3] = total_3;
+    for (i64 k_3 = thread / 32 + 24; k_3 < 18; ++k_3) {
+      for (i64 l_3 = thread % 32; l_3 < index_minimum_i64(thread % 32 + 1, 16); ++l_3) {
+        bmm[i * 5184 + j * 288 + k_3 * 16 + l_3] = total_3;
       }
     }
   }
 }
 
-// conv2d: map, tiles of 32 x 32 of k and j through shared memory
-extern "C" __global__ void __launch_bounds__(256) conv2d_f8d3e284(const f32 *__restrict__ in0, const f32 *__restrict__ in1, f32 *__restrict__ add_out) {
+// conv2d: map, tiles of 32 x 32 of k and l through shared memory
+extern "C" __global__ void __launch_bounds__(256) fused_conv2d_b82523da(const f32 *__restrict__ in2, f32 *__restrict__ add_out, const f32 *__restrict__ bmm) {
   const i64 block = blockIdx.x;
   const i64 blocks = gridDim.x;
   const i64 thread = threadIdx.x;
   char *const shared_memory = block_shared_memory();
   f32 *const tile = (f32 *)shared_memory;
-  for (i64 tile_number = block; tile_number < 22; tile_number += blocks) {
-    const i64 k_tile = tile_number % 11;
-    const i64 i = tile_number / 11;
-    const i64 k_first = k_tile * 32;
-    for (i64 k = k_first + thread / 32; k < index_minimum_i64(k_first + 32, 324); k += 8) {
-      for (i64 j = thread % 32; j < 16; j += 32) {
-        tile[j + k * 33 - k_first * 33] = in0[i * 5184 + j + k * 16];
+  for (i64 tile_number = block; tile_number < 36; tile_number += blocks) {
+    const i64 j = tile_number % 18;
+    const i64 i = tile_number / 18;
+    for (i64 k = thread / 32; k < 18; k += 8) {
+      for (i64 l = thread % 32; l < 16; l += 32) {
+        tile[k * 33 + l] = bmm[i * 5184 + j * 288 + k * 16 + l];
       }
     }
     __syncthreads();
-    for (i64 j_1 = thread / 32; j_1 < 16; j_1 += 8) {
-      for (i64 k_1 = k_first + thread % 32; k_1 < index_minimum_i64(k_first + 32, 324); k_1 += 32) {
-        const f32 tile_1 = tile[j_1 + k_1 * 33 - k_first * 33];
-        const f32 in1_1 = in1[j_1];
-        const f32 add = tile_1 + in1_1;
-        add_out[i * 5184 + j_1 * 324 + k_1] = add;
+    for (i64 l_1 = thread / 32; l_1 < 16; l_1 += 8) {
+      for (i64 k_1 = thread % 32; k_1 < 18; k_1 += 32) {
+        const f32 tile_1 = tile[k_1 * 33 + l_1];
+        const f32 in2_1 = in2[l_1];
+        const f32 add = tile_1 + in2_1;
+        add_out[i * 5184 + j * 18 + k_1 + l_1 * 324] = add;
       }
     }
     __syncthreads();

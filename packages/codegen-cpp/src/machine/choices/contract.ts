@@ -12,6 +12,7 @@ export interface RegisterTile {
 export interface ContractChoices {
   readonly registerTiles: Readonly<Record<Isa, RegisterTile>>;
   readonly fewRowsVectors: Readonly<Record<number, number>>;
+  readonly evenRowsVectors: Readonly<Partial<Record<Isa, Readonly<Record<number, number>>>>>;
   readonly contractDepth: number;
   readonly packedBytes: number;
   readonly panelBytes: number;
@@ -44,6 +45,13 @@ export const contractChoices: ChoiceTable<ContractChoices> = {
     trades: 'few rows leave registers for more columns.',
     measure: rowsOf('choices', 'product of 2 rows', 'product of 3 rows'),
     value: { 1: 16, 2: 8, 3: 6 },
+  },
+  evenRowsVectors: {
+    doc: 'Vectors of the register tile of a convolution whose runs of rows are divided into tiles of so many rows.',
+    unit: 'vectors by rows',
+    trades: 'few rows leave registers for more columns.',
+    measure: rowsOf('conv', 'conv 3x3, 512 to 512 channels, 7x7'),
+    value: { avx2: { 4: 3 } },
   },
   contractDepth: {
     doc: 'Points of the reduced axis per block at most; half of them of 8-byte elements.',

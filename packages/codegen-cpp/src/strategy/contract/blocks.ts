@@ -10,11 +10,12 @@ import { grainOf } from '../plan/chunks.ts';
 import { scalarLoop, vectorLoop, wholeRange } from '../write/loops.ts';
 import type { Nest } from '../write/nest.ts';
 import type { Epilogue, MapNode } from './epilogue.ts';
-import { resultOf } from './operands.ts';
-import type { Packed, Product, Tile } from './operands.ts';
+import { productAt, resultOf } from './operands.ts';
+import type { DepthBlock, Packed, Product, Tile } from './operands.ts';
 import { packA, packB } from './pack.ts';
 import { volume } from './plan.ts';
 import type { Oriented, ProductPlan } from './plan.ts';
+import { coordinatesAt, pointsOf, nameBelow } from './points.ts';
 import { writeRegisterTile } from './register-tile.ts';
 
 /** A part of an axis, [from, to). */
@@ -31,14 +32,13 @@ interface Blocks {
 
 export function writeBlocks(nest: Nest, oriented: Oriented, { plan, maps }: Blocks): void {
   const { writer } = nest;
-  const { node, m, n } = oriented;
+  const { node, n } = oriented;
   const width = plan.panels * plan.vectors * plan.lanes;
-  const factors = [
-    ...node.batch.map((axis) => axis.extent),
-    plan.unitRows === undefined ? int(1) : ceilDivide(m.extent, int(plan.unitRows)),
+  const total = productOf([
+    pointsOf(outerBatch(oriented, plan)),
+    rowUnitsOf(oriented, plan),
     ceilDivide(n.extent, int(width)),
-  ];
-  const total = productOf(factors);
+  ]);
   nest.notes.push(
     `register tiles of ${String(plan.rows)} x ${String(plan.vectors * plan.lanes)}${plan.packB ? ', panels packed' : ''}${plan.packA ? ', rows packed' : ''}${maps.length > 0 ? ', epilogue in the tile' : ''}`,
   );
@@ -63,21 +63,37 @@ export function writeBlocks(nest: Nest, oriented: Oriented, { plan, maps }: Bloc
   if (maps.length === 0) round(nest, oriented, target);
 }
 
+/** The axes of the batch that do not run within a unit. */
+const outerBatch = ({ node }: Oriented, { rowAxes }: ProductPlan): readonly Axis[] =>
+  node.batch.slice(0, node.batch.length - rowAxes.length);
+
+/** What rows of a unit are counted in: rows of places where axes of the batch run within it, else rows of the product. */
+const rowsOf = ({ m }: Oriented, { rowAxes }: ProductPlan): Axis =>
+  rowAxes.length === 0 ? m : { name: 'rows', extent: pointsOf(rowAxes) };
+
+const rowUnitsOf = (oriented: Oriented, plan: ProductPlan): Index =>
+  plan.unitRows === undefined ? int(1) : ceilDivide(rowsOf(oriented, plan).extent, int(plan.unitRows));
+
 /** Sums over several blocks of k are rounded to the result's dtype once, so they are kept in the accumulated one. */
 function targetOf(nest: Nest, oriented: Oriented, { plan, maps }: Blocks): Product['target'] {
   const out = at(oriented.node.outs, 0);
-  const length = staticValue(oriented.k.extent);
   if (maps.length > 0) return sumsOf(nest, oriented, { plan, maps });
   const result = resultOf(nest, oriented.node);
-  if (oriented.outDType === oriented.node.accumulate || (length !== undefined && length <= plan.depth)) return result;
+  if (oriented.outDType === oriented.node.accumulate || isOneBlock(oriented, plan)) return result;
   return nest.memory.workspace('sums', oriented.node.accumulate, nest.memory.decl(out).size);
 }
 
 /** Sums of finished tiles are in scratch; those of several blocks of k need a place between them. */
-function sumsOf(nest: Nest, { node, k }: Oriented, { plan }: Blocks): Product['target'] {
-  const length = staticValue(k.extent);
-  if (length !== undefined && length <= plan.depth) return { name: '', dtype: node.accumulate };
+function sumsOf(nest: Nest, oriented: Oriented, { plan }: Blocks): Product['target'] {
+  const { node } = oriented;
+  if (isOneBlock(oriented, plan)) return { name: '', dtype: node.accumulate };
   return nest.memory.workspace('sums', node.accumulate, nest.memory.decl(at(node.outs, 0)).size);
+}
+
+/** Whether all that is summed over is one block. */
+function isOneBlock({ k, taps }: Oriented, plan: ProductPlan): boolean {
+  const [length, count] = [staticValue(k.extent), staticValue(pointsOf(taps))];
+  return length !== undefined && count !== undefined && length <= plan.depth && count <= plan.taps;
 }
 
 /** result := sums, where those lie in workspace. */
@@ -116,10 +132,11 @@ interface Units {
 }
 
 function writeUnits(nest: Nest, { oriented, plan, total, target, maps }: Units, range: AxisPart): void {
-  const { node, m, n } = oriented;
+  const { n } = oriented;
   const width = plan.panels * plan.vectors * plan.lanes;
+  const rowAxis = rowsOf(oriented, plan);
   if (staticValue(total) === 1) {
-    writeUnit(nest, { oriented, plan, batch: new Map(), target }, { rows: whole(m), columns: whole(n), maps });
+    writeUnit(nest, { oriented, plan, batch: new Map(), target }, { rows: whole(rowAxis), columns: whole(n), maps });
     return;
   }
   scalarLoop(nest, { axis: { name: 'unit', extent: total }, ...range }, (unit) => {
@@ -128,20 +145,15 @@ function writeUnits(nest: Nest, { oriented, plan, total, target, maps }: Units, 
       floorDivide(below, count),
     ];
     const [columnUnit, afterColumns] = take(unit, ceilDivide(n.extent, int(width)));
-    const rowUnits = plan.unitRows === undefined ? int(1) : ceilDivide(m.extent, int(plan.unitRows));
-    const [rowUnit, afterRows] = take(afterColumns, rowUnits);
-    let below = afterRows;
-    const batch = new Map<string, Index>();
-    for (const axis of node.batch.toReversed()) {
-      const [here, rest] = axis === node.batch[0] ? [below, int(0)] : take(below, axis.extent);
-      batch.set(axis.name, nameIndex(nest, axis, here));
-      below = rest;
-    }
-    const column = nameIndex(nest, { name: 'column', extent: n.extent }, multiply(columnUnit, int(width)));
+    const [rowUnit, afterRows] = take(afterColumns, rowUnitsOf(oriented, plan));
+    const batch = coordinatesAt(nest, outerBatch(oriented, plan), afterRows);
+    const column = nameBelow(nest, { name: 'column', extent: n.extent }, multiply(columnUnit, int(width)));
     const columns = { from: column, to: minimum(add(column, int(width)), n.extent) };
     const row = multiply(rowUnit, int(plan.unitRows ?? 0));
     const rows =
-      plan.unitRows === undefined ? whole(m) : { from: row, to: minimum(add(row, int(plan.unitRows)), m.extent) };
+      plan.unitRows === undefined
+        ? whole(rowAxis)
+        : { from: row, to: minimum(add(row, int(plan.unitRows)), rowAxis.extent) };
     const part = { rows, columns: exactColumns(columns, { n, width }), maps };
     writeUnit(nest, { oriented, plan, batch, target }, part);
   });
@@ -155,25 +167,16 @@ function exactColumns(part: AxisPart, { n, width }: { readonly n: Axis; readonly
   return extent !== undefined && extent % width === 0 ? { from: part.from, to: add(part.from, int(width)) } : part;
 }
 
-function nameIndex(nest: Nest, axis: Axis, value: Index): Index {
-  const defined = nest.writer.define(
-    { kind: 'index', value, type: { dtype: 'i64', lanes: 1 } },
-    axis.name,
-    nest.writer.depth,
-  );
-  return defined.kind === 'name' ? named(defined.name, axis.extent) : value;
-}
-
 interface UnitParts {
   readonly rows: AxisPart;
   readonly columns: AxisPart;
   readonly maps: readonly MapNode[];
 }
 
-/** One unit: all of k, for some rows and some panels of columns. */
+/** One unit: all that is summed over, for some rows and some panels of columns. */
 function writeUnit(nest: Nest, given: Product, { rows, columns, maps }: UnitParts): void {
   const { plan, oriented } = given;
-  const { k, node } = oriented;
+  const { node } = oriented;
   const panelWidth = plan.vectors * plan.lanes;
   const scratch = (base: string, size: number): string => {
     const name = nest.writer.fresh(base);
@@ -182,32 +185,53 @@ function writeUnit(nest: Nest, given: Product, { rows, columns, maps }: UnitPart
   };
   const epilogue = (): Epilogue => ({ maps, scratch: scratch('tile', plan.rows * panelWidth), width: panelWidth });
   const product = maps.length === 0 ? given : { ...given, epilogue: epilogue() };
-  const bufferB = plan.packB ? scratch('panel', plan.depth * panelWidth * plan.panels) : undefined;
+  const bufferB = plan.packB ? scratch('panel', plan.taps * plan.depth * panelWidth * plan.panels) : undefined;
   const bufferA = plan.packA ? scratch('block', plan.depth * plan.blockRows) : undefined;
-  const extent = staticValue(k.extent);
-  const single = extent !== undefined && extent <= plan.depth;
-  const inBlock = (from: Index, depth: Index): void => {
-    const block: Block = { product, from, depth, columns, accumulates: single ? 'never' : 'after first' };
-    writeBlock(nest, block, { rows, bufferA, bufferB });
-  };
-  if (single) {
-    inBlock(int(0), k.extent);
+  const accumulates = isOneBlock(oriented, plan) ? 'never' : 'after first';
+  eachBlock(nest, product, (block) => {
+    writeBlock(nest, { product, block, columns, accumulates }, { rows, bufferA, bufferB });
+  });
+}
+
+/** Blocks in the order of taps, then along k. */
+function eachBlock(nest: Nest, { oriented, plan }: Product, write: (block: DepthBlock) => void): void {
+  const { k, taps } = oriented;
+  const count = pointsOf(taps);
+  eachPart(nest, { name: 'tap_start', most: 'taps', extent: count, step: plan.taps }, (tap, several) => {
+    eachPart(nest, { name: 'block_start', most: 'depth', extent: k.extent, step: plan.depth }, (from, depth) => {
+      write({ from, depth, tap, taps: several });
+    });
+  });
+}
+
+interface Parts {
+  readonly name: string;
+  /** What the number of points of the last part is called, if that is less than a step. */
+  readonly most: string;
+  readonly extent: Index;
+  readonly step: number;
+}
+
+/** The parts of an extent: the start and the number of points of each. */
+function eachPart(nest: Nest, { name, most, extent, step }: Parts, part: (from: Index, points: Index) => void): void {
+  const known = staticValue(extent);
+  if (known !== undefined && known <= step) {
+    part(int(0), extent);
     return;
   }
-  const name = nest.writer.fresh('block_start');
-  const body = nest.writer.block([name], () => {
-    const from = named(name, k.extent);
-    const even = extent !== undefined && extent % plan.depth === 0;
-    const left = (): Index => minimum(int(plan.depth), difference(k.extent, from));
-    inBlock(from, even ? int(plan.depth) : nameIndex(nest, { name: 'depth', extent: int(plan.depth + 1) }, left()));
+  const variable = nest.writer.fresh(name);
+  const body = nest.writer.block([variable], () => {
+    const from = named(variable, extent);
+    const isEven = known !== undefined && known % step === 0;
+    const left = (): Index => minimum(int(step), difference(extent, from));
+    part(from, isEven ? int(step) : nameBelow(nest, { name: most, extent: int(step + 1) }, left()));
   });
-  nest.writer.emit({ kind: 'for', name, from: int(0), to: k.extent, step: plan.depth, body });
+  nest.writer.emit({ kind: 'for', name: variable, from: int(0), to: extent, step, body });
 }
 
 interface Block {
   readonly product: Product;
-  readonly from: Index;
-  readonly depth: Index;
+  readonly block: DepthBlock;
   readonly columns: AxisPart;
   readonly accumulates: Tile['accumulates'];
 }
@@ -218,34 +242,61 @@ interface Inside {
   readonly bufferB: string | undefined;
 }
 
-/** A block of k: packs its panels of b, then runs over blocks of rows, panels and rows. */
-function writeBlock(nest: Nest, block: Block, { rows, bufferA, bufferB }: Inside): void {
-  const { product, columns } = block;
-  const { plan } = product;
-  if (bufferB !== undefined) packB(nest, { ...block, buffer: bufferB, columns });
+/** A block: packs its panels of b, then runs over blocks of rows, panels and rows. */
+function writeBlock(nest: Nest, given: Block, { rows, bufferA, bufferB }: Inside): void {
+  const { product } = given;
+  const { plan, oriented } = product;
+  if (bufferB !== undefined) packPanels(nest, given, bufferB);
   const size = staticValue(difference(rows.to, rows.from));
+  if (plan.rowAxes.length > 0) {
+    eachPanel(nest, given, (part) => {
+      const packedB = packedPanel(given, part, bufferB);
+      scalarLoop(nest, { axis: rowsOf(oriented, plan), ...rows }, (row) => {
+        const inRow = { ...given, product: productAt(product, coordinatesAt(nest, plan.rowAxes, row)) };
+        rowTiles(nest, inRow, { rows: whole(oriented.m), ...part, packedA: undefined, packedB });
+      });
+    });
+    return;
+  }
   if (size !== undefined && size <= plan.blockRows) {
-    writeRows(nest, block, { rows, bufferA, bufferB });
+    writeRows(nest, given, { rows, bufferA, bufferB });
     return;
   }
   const name = nest.writer.fresh('row_start');
   const body = nest.writer.block([name], () => {
     const from = named(name, product.oriented.m.extent);
-    writeRows(nest, block, { rows: { from, to: minimum(add(from, int(plan.blockRows)), rows.to) }, bufferA, bufferB });
+    writeRows(nest, given, { rows: { from, to: minimum(add(from, int(plan.blockRows)), rows.to) }, bufferA, bufferB });
   });
   nest.writer.emit({ kind: 'for', name, from: rows.from, to: rows.to, step: plan.blockRows, body });
 }
 
-function writeRows(nest: Nest, block: Block, { rows, bufferA, bufferB }: Inside): void {
-  const { product, columns } = block;
+/** Packs the panels of b for each tap of a block, one after another. */
+function packPanels(nest: Nest, { product, block, columns }: Block, buffer: string): void {
+  const { plan, oriented } = product;
+  const { from, depth } = block;
+  if (oriented.taps.length === 0) {
+    packB(nest, { product, from, depth, buffer, columns, first: int(0) });
+    return;
+  }
+  scalarLoop(nest, { axis: { name: 'tap', extent: int(plan.taps) }, from: int(0), to: block.taps }, (tap) => {
+    const here = productAt(product, coordinatesAt(nest, oriented.taps, add(block.tap, tap)));
+    packB(nest, { product: here, from, depth, buffer, columns, first: multiply(tap, int(plan.depth)) });
+  });
+}
+
+/** Where a panel of b was put. */
+function packedPanel({ product, columns }: Block, { start, column }: PanelPart, buffer?: string): Packed | undefined {
   const { plan } = product;
-  const panelWidth = plan.vectors * plan.lanes;
-  const packedA = bufferA === undefined ? undefined : packA(nest, { ...block, buffer: bufferA, rows });
-  eachPanel(nest, block, ({ start, column, vectors, lastCount }) => {
-    const base = add(multiply(difference(start, columns.from), int(plan.depth)), difference(column, start));
-    const packedB: Packed | undefined =
-      bufferB === undefined ? undefined : { buffer: bufferB, base, step: int(1), depthStep: int(panelWidth) };
-    rowTiles(nest, block, { rows, column, vectors, lastCount, packedA, packedB });
+  const base = add(multiply(difference(start, columns.from), int(plan.depth * plan.taps)), difference(column, start));
+  return buffer === undefined ? undefined : { buffer, base, step: int(1), depthStep: int(plan.vectors * plan.lanes) };
+}
+
+function writeRows(nest: Nest, given: Block, { rows, bufferA, bufferB }: Inside): void {
+  const { product, block } = given;
+  const { from, depth } = block;
+  const packedA = bufferA === undefined ? undefined : packA(nest, { product, from, depth, buffer: bufferA, rows });
+  eachPanel(nest, given, (part) => {
+    rowTiles(nest, given, { rows, ...part, packedA, packedB: packedPanel(given, part, bufferB) });
   });
 }
 
@@ -300,7 +351,7 @@ interface RowTiles {
 }
 
 /** Tiles down a panel, then the rows that are left: in one smaller tile where their number is known, else one by one. */
-function rowTiles(nest: Nest, { product, from, depth, accumulates }: Block, tiles: RowTiles): void {
+function rowTiles(nest: Nest, { product, block, accumulates }: Block, tiles: RowTiles): void {
   const { plan, oriented } = product;
   const { rows, packedA } = tiles;
   const extent = staticValue(oriented.m.extent);
@@ -309,15 +360,15 @@ function rowTiles(nest: Nest, { product, from, depth, accumulates }: Block, tile
   const loop = (range: AxisPart, count: number): void => {
     if (staticValue(difference(range.to, range.from)) === 0) return;
     const name = nest.writer.fresh(oriented.m.name);
-    const block = nest.writer.block([name], () => {
+    const body = nest.writer.block([name], () => {
       const row = named(name, oriented.m.extent);
       const shifted =
         packedA === undefined
           ? undefined
           : { ...packedA, base: add(packedA.base, multiply(difference(row, rows.from), packedA.step)) };
-      writeRegisterTile(nest, product, { ...tiles, row, rows: count, from, depth, accumulates, packedA: shifted });
+      writeRegisterTile(nest, product, { ...tiles, row, rows: count, block, accumulates, packedA: shifted });
     });
-    nest.writer.emit({ kind: 'for', name, from: range.from, to: range.to, step: count, body: block });
+    nest.writer.emit({ kind: 'for', name, from: range.from, to: range.to, step: count, body });
   };
   loop({ from: rows.from, to: end }, plan.rows);
   if (rest !== 0) loop({ from: end, to: rows.to }, rest ?? 1);

@@ -63,7 +63,7 @@ function keepInWorkspace({ memory }: Nest, product: Contract): void {
   memory.setRow(out, { name: workspace.name, lanes: 1, outside: new Set(), base: int(0) });
 }
 
-/** Plain loops: rows, vectors of columns where b is contiguous in them, and a sum over k in order. */
+/** Plain loops: rows, vectors of columns where b is contiguous in them, and a sum in order. */
 function writeSimple(nest: Nest, node: Contract): void {
   const bytes = Math.max(4, dtypeInfo[node.accumulate].bytes);
   const lanes = strideAlong(node.b.at, node.n.name) === 1 ? lanesFor(nest.target.isa, bytes) : 1;
@@ -93,14 +93,21 @@ function writeSum(nest: Nest, node: Contract, frame: Frame): void {
   const name = writer.fresh('total');
   writer.emit({ kind: 'var', name, value: { kind: 'constant', value: 0, type } });
   const total: Value = { kind: 'name', name, type };
-  scalarLoop(nest, wholeRange(node.k), (k) => {
-    const inner = bindAxis(frame, node.k.name, k);
+  const addTerms = (depth: number, inner: Frame): void => {
+    const axis = node.over[depth];
+    if (axis !== undefined) {
+      scalarLoop(nest, wholeRange(axis), (value) => {
+        addTerms(depth + 1, bindAxis(inner, axis.name, value));
+      });
+      return;
+    }
     const args = [node.a, node.b].map((operand) =>
       widen(operandAt(nest, operand, { node, frame: inner }), lanes, writer),
     );
     const term = writer.define({ kind: 'apply', op: 'mul', args, type }, 'product', writer.depth);
     writer.emit({ kind: 'set', name, value: { kind: 'apply', op: 'add', args: [total, term], type } });
-  });
+  };
+  addTerms(0, frame);
   const out = nest.memory.decl(at(node.outs, 0)).dtype;
   const rounded: Value = { kind: 'cast', value: total, type: { dtype: out, lanes } };
   const value = out === node.accumulate ? total : writer.define(rounded, 'rounded', writer.depth);

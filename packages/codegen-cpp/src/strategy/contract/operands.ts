@@ -2,6 +2,7 @@
 import { at } from '@tsinductor/base';
 import type { DType } from '@tsinductor/base';
 import { mapIndex, named } from '@tsinductor/codegen';
+import { add, multiply } from '@tsinductor/ir';
 import type { Index, Value } from '@tsinductor/ir';
 import type { Nest } from '../write/nest.ts';
 import type { Epilogue } from './epilogue.ts';
@@ -26,13 +27,35 @@ export function resultOf({ memory }: Nest, node: Contract): { readonly name: str
 export interface Product {
   readonly oriented: Oriented;
   readonly plan: ProductPlan;
-  /** The batch axes by name. */
+  /** The axes of the batch, and of taps, by name. */
   readonly batch: ReadonlyMap<string, Index>;
   /** Where sums go: the result itself, or workspace of the accumulated dtype and the result's layout. */
   readonly target: { readonly name: string; readonly dtype: DType };
   /** What finished tiles go through instead of being stored. */
   readonly epilogue?: Epilogue;
 }
+
+/** What a tile sums at once: some points of k, for some taps. */
+export interface DepthBlock {
+  /** The first point of k, and how many there are. */
+  readonly from: Index;
+  readonly depth: Index;
+  /** The first tap, and how many there are: more than one only where all of k is in the block. */
+  readonly tap: Index;
+  readonly taps: Index;
+}
+
+/** How many points come before a block, and how many there are up to its end. */
+export function spanOf({ k }: Oriented, { from, depth, tap, taps }: DepthBlock): { start: Index; end: Index } {
+  const start = add(multiply(tap, k.extent), from);
+  return { start, end: add(start, multiply(taps, depth)) };
+}
+
+/** A product at a point of some more of its axes. */
+export const productAt = (product: Product, point: ReadonlyMap<string, Index>): Product => ({
+  ...product,
+  batch: new Map([...product.batch, ...point]),
+});
 
 export interface Tile {
   readonly row: Index;
@@ -41,9 +64,7 @@ export interface Tile {
   readonly vectors: number;
   /** Lanes of the last vector; undefined: all. */
   readonly lastCount: Index | undefined;
-  /** The block of k: its start, and its points. */
-  readonly from: Index;
-  readonly depth: Index;
+  readonly block: DepthBlock;
   /** What is added to: nothing at the first block of k, else what lies in the result. */
   readonly accumulates: 'never' | 'always' | 'after first';
   readonly packedA: Packed | undefined;

@@ -23,16 +23,22 @@ interface Packing {
   readonly buffer: string;
 }
 
-/** Panel p of the columns starts at p * panelWidth * plan.depth. */
-export function packB(nest: Nest, packing: Packing & { readonly columns: AxisPart }): void {
-  const { product, columns, from, depth, buffer } = packing;
+interface Panels extends Packing {
+  readonly columns: AxisPart;
+  /** Where in a panel the first point of k goes. */
+  readonly first: Index;
+}
+
+/** Panel p of the columns starts at p * panelWidth * plan.depth * plan.taps. */
+export function packB(nest: Nest, { product, columns, from, depth, buffer, first }: Panels): void {
   const { plan, oriented } = product;
   const { b, n, k, node } = oriented;
   const panelWidth = plan.vectors * plan.lanes;
   const name = nest.writer.fresh(n.name);
   const body = nest.writer.block([name], () => {
     const column = named(name, n.extent);
-    const base = multiply(difference(column, columns.from), int(plan.depth));
+    const start = multiply(difference(column, columns.from), int(plan.depth * plan.taps));
+    const base = add(start, multiply(first, int(panelWidth)));
     const extent = staticValue(n.extent);
     const present =
       extent !== undefined && extent % panelWidth === 0

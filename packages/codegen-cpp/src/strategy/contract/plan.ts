@@ -7,6 +7,10 @@
 // small, and otherwise copied into panels as wide as the tile, one after another, so that it streams from the second
 // level cache. Units are blocks of rows and columns that share nothing: no barrier, and any number of threads. The sum
 // over k is never divided between units, so results do not depend on threads.
+//
+// A convolution sums over places of a window (taps) and then along k, which has the channels, and often a row of the window. Its tiles
+// have rows of one row of places; the axes of the batch of which b is independent (images, rows of places) run within a unit, so that
+// all of them use a panel while it is in the cache. A block of k is a part of one tap, or a few whole ones.
 import { at, dtypeInfo, isFloat } from '@tsinductor/base';
 import type { DType } from '@tsinductor/base';
 import { nextPowerOfTwo, staticValue, typicalValue } from '@tsinductor/codegen';
@@ -30,7 +34,10 @@ export interface Oriented {
   readonly b: Operand;
   readonly m: Axis;
   readonly n: Axis;
+  /** The innermost axis that is summed over. */
   readonly k: Axis;
+  /** Those around it, outermost first. */
+  readonly taps: readonly Axis[];
   readonly outDType: DType;
 }
 
@@ -48,9 +55,10 @@ export function orient({ memory }: Pick<Planning, 'memory'>, node: Contract): Or
   const step = (axis: Axis): number | undefined => staticValue(coefficientOf(write, axis) ?? write);
   const swaps =
     (step(node.m) === 1 && step(node.n) !== 1 && staticValue(node.m.extent) !== 1) || staticValue(node.n.extent) === 1;
+  const [k, taps] = [at(node.over, node.over.length - 1), node.over.slice(0, -1)];
   return swaps
-    ? { node, a: b, b: a, m: node.n, n: node.m, k: node.k, outDType }
-    : { node, a, b, m: node.m, n: node.n, k: node.k, outDType };
+    ? { node, a: b, b: a, m: node.n, n: node.m, k, taps, outDType }
+    : { node, a, b, m: node.m, n: node.n, k, taps, outDType };
 }
 
 /** `tiles`: register tiles; `dots`: sums along the reduced axis; `rows`: one row, as a reduction; `plain`: loops. */
@@ -61,8 +69,11 @@ type ProductForm = 'tiles' | 'dots' | 'rows' | 'plain';
  * register tiles. The rest: plain loops.
  */
 export function formOf({ choices }: Planning, oriented: Oriented): ProductForm {
-  const known = [oriented.m, oriented.n, oriented.k].every((axis) => staticValue(axis.extent) !== undefined);
+  const known = [oriented.m, oriented.n, oriented.k, ...oriented.taps].every(
+    (axis) => staticValue(axis.extent) !== undefined,
+  );
   if ((known && volume(oriented) < choices.plainVolume) || !isAffine(oriented)) return 'plain';
+  if (oriented.taps.length > 0) return 'tiles';
   if (favoursDots(choices, oriented)) return 'dots';
   return isRowTimesRows(choices, oriented) ? 'rows' : 'tiles';
 }
@@ -86,8 +97,11 @@ export interface ProductPlan {
   readonly lanes: number;
   readonly rows: number;
   readonly vectors: number;
-  /** Points of k per block. */
+  /** Points of k per block, and how many taps: more than one where all of k is in a block. */
   readonly depth: number;
+  readonly taps: number;
+  /** Axes of the batch that run within a unit: b is the same for all their points. */
+  readonly rowAxes: readonly Axis[];
   readonly packA: boolean;
   readonly packB: boolean;
   /** Rows per block, of which the packed part of a is kept; and per unit. */
@@ -105,6 +119,14 @@ function tileFor({ target, choices }: Planning, rows: number, lanes: number): Re
   return { rows, vectors: choices.fewRowsVectors[rows] ?? full.vectors };
 }
 
+/** A register tile for short runs of rows, one after another: all of a run's tiles have about as many. */
+function shortTileFor(planning: Planning, rows: number, lanes: number): RegisterTile {
+  const full = tileFor(planning, rows, lanes);
+  const even = Math.ceil(rows / Math.ceil(rows / full.rows));
+  const wide = planning.choices.evenRowsVectors[planning.target.isa]?.[even];
+  return { rows: even, vectors: lanes === 1 ? full.vectors : (wide ?? full.vectors) };
+}
+
 /** Extents, as far as they can be reckoned with. */
 interface Extents {
   readonly height: number;
@@ -113,31 +135,59 @@ interface Extents {
   readonly batch: number;
 }
 
-function extentsOf({ node, m, n, k }: Oriented): Extents {
-  const batch = node.batch.reduce((left, axis) => left * typicalValue(axis.extent), 1);
-  return { height: typicalValue(m.extent), width: typicalValue(n.extent), length: typicalValue(k.extent), batch };
+const typicalPoints = (axes: readonly Axis[]): number =>
+  axes.reduce((left, axis) => left * typicalValue(axis.extent), 1);
+
+function extentsOf({ node, m, n, k, taps }: Oriented, rowAxes: readonly Axis[]): Extents {
+  const batch = typicalPoints(node.batch.slice(0, node.batch.length - rowAxes.length));
+  return {
+    height: typicalPoints([...rowAxes, m]),
+    width: typicalValue(n.extent),
+    length: typicalPoints([...taps, k]),
+    batch,
+  };
+}
+
+/** The last axes of the batch of which b is independent, where neither operand is computed. */
+function rowAxesOf({ node, a, b, taps }: Oriented): readonly Axis[] {
+  if (taps.length === 0 || a.element !== undefined || b.element !== undefined) return [];
+  const first = node.batch.findLastIndex((axis) => stepAlong(b, axis) !== 0) + 1;
+  return node.batch.slice(first);
 }
 
 export function planProduct(planning: Planning, oriented: Oriented): ProductPlan {
   const { target, choices } = planning;
-  const { node, m, n, k } = oriented;
+  const { node, m, n } = oriented;
   const { bytes } = dtypeInfo[node.accumulate];
   const columns = staticValue(n.extent);
   const full = lanesFor(target.isa, bytes);
   const lanes = columns === undefined ? full : Math.min(full, nextPowerOfTwo(columns));
-  const tile = tileFor(planning, staticValue(m.extent) ?? 64, lanes);
+  const rowAxes = rowAxesOf(oriented);
+  const height = staticValue(m.extent) ?? 64;
+  const tile = rowAxes.length === 0 ? tileFor(planning, height, lanes) : shortTileFor(planning, height, lanes);
   const vectors = columns === undefined ? tile.vectors : Math.min(tile.vectors, Math.ceil(columns / lanes));
-  const extents = extentsOf(oriented);
-  const depth = depthFor(choices, staticValue(k.extent), bytes);
+  const extents = extentsOf(oriented, rowAxes);
+  const { depth, taps } = blockOf(choices, oriented, bytes);
   const packed = packing(choices, oriented, { extents, rows: tile.rows, bytes });
-  const panelBytes = depth * vectors * lanes * bytes;
+  const panelBytes = depth * taps * vectors * lanes * bytes;
   const panels = panelsFor({ extents, panelWidth: vectors * lanes, panelBytes, packA: packed.packA }, planning);
   const units = target.threads * choices.unitsPerThread;
   const columnUnits = Math.ceil(extents.width / (vectors * lanes * panels)) * extents.batch;
   const enough = columnUnits >= units / 2;
-  const unitRows = enough ? undefined : rowsPerUnit({ height: extents.height, columnUnits, units, rows: tile.rows });
+  const single = rowAxes.length > 0 ? typicalValue(m.extent) : 1;
+  const split = { height: extents.height / single, columnUnits, units, rows: single > 1 ? 1 : tile.rows };
+  const unitRows = enough ? undefined : rowsPerUnit(split);
   const blockRows = packed.packA ? choices.blockRows.packed : choices.blockRows.inPlace;
-  return { lanes, rows: tile.rows, vectors, depth, ...packed, panels, unitRows, blockRows };
+  return { lanes, rows: tile.rows, vectors, depth, taps, rowAxes, ...packed, panels, unitRows, blockRows };
+}
+
+/** What a block has of k and of taps. */
+function blockOf(choices: Choices, { k, taps }: Oriented, bytes: number): Pick<ProductPlan, 'depth' | 'taps'> {
+  const depth = depthFor(choices, staticValue(k.extent), bytes);
+  const length = staticValue(k.extent);
+  if (taps.length === 0 || length === undefined || length > depth) return { depth, taps: 1 };
+  const fits = Math.max(1, Math.floor(depthFor(choices, undefined, bytes) / length));
+  return { depth: length, taps: Math.min(fits, typicalPoints(taps)) };
 }
 
 /** Points of k per block: blocks of about equal size. */
@@ -166,7 +216,8 @@ function packing(
   const inPlace = !widens && stepAlong(b, n) === 1;
   const isLarge = length * width * bytes > packedBytes && height > 2 * rows;
   const strides = stepAlong(a, k) !== 1 && length * height * bytes > packedBytes / 4;
-  return { packA: isComputed(a) || strides, packB: inPlace ? isLarge : widens || height > rows };
+  const reads = node.over.length > 1;
+  return { packA: !reads && (isComputed(a) || strides), packB: inPlace ? isLarge : widens || height > rows };
 }
 
 interface Panels {
@@ -200,5 +251,4 @@ function rowsPerUnit({ height, columnUnits, units, rows }: Splitting): number | 
 /** The op that adds a product to a sum, fused for floats. */
 export const fuses = (dtype: DType): boolean => isFloat(dtype);
 
-export const volume = ({ m, n, k }: Oriented): number =>
-  [m, n, k].reduce((left, axis) => left * typicalValue(axis.extent), 1);
+export const volume = ({ m, n, k, taps }: Oriented): number => typicalPoints([m, n, k, ...taps]);

@@ -5,12 +5,14 @@ import { named } from '@tsinductor/codegen';
 import { add, int, multiply, subtract } from '@tsinductor/ir';
 import type { Access, Index, Value } from '@tsinductor/ir';
 import type { Nest } from '../write/nest.ts';
+import { scalarLoop } from '../write/loops.ts';
 import { scratchAccess, writeEpilogue } from './epilogue.ts';
 import type { Epilogue } from './epilogue.ts';
-import { converted, placeAt } from './operands.ts';
+import { converted, placeAt, productAt, spanOf } from './operands.ts';
 import type { Product, Tile } from './operands.ts';
 import { fuses } from './plan.ts';
 import type { ProductPlan } from './plan.ts';
+import { coordinatesAt, pointsOf } from './points.ts';
 
 export function writeRegisterTile(nest: Nest, product: Product, tile: Tile): void {
   const { writer } = nest;
@@ -24,12 +26,34 @@ export function writeRegisterTile(nest: Nest, product: Product, tile: Tile): voi
     }),
   );
   prefetchResult(nest, product, tile);
-  const k = writer.fresh(oriented.k.name);
-  const body = writer.block([k], () => {
-    writeStep(nest, product, { tile, names, k: named(k, oriented.k.extent) });
+  eachTap(nest, { product, tile }, (here, first) => {
+    const k = writer.fresh(oriented.k.name);
+    const body = writer.block([k], () => {
+      writeStep(nest, here, { tile, names, first, k: named(k, oriented.k.extent) });
+    });
+    writer.emit({ kind: 'for', name: k, from: int(0), to: tile.block.depth, step: 1, body });
   });
-  writer.emit({ kind: 'for', name: k, from: int(0), to: tile.depth, step: 1, body });
   writeResults(nest, product, { tile, names });
+}
+
+interface Summing {
+  readonly product: Product;
+  readonly tile: Tile;
+}
+
+/** The product at each tap of a block, and where in a packed panel the tap begins. */
+function eachTap(nest: Nest, { product, tile }: Summing, write: (here: Product, first: Index) => void): void {
+  const { oriented, plan } = product;
+  const { taps } = oriented;
+  const { block } = tile;
+  if (taps.length === 0) {
+    write(product, int(0));
+    return;
+  }
+  scalarLoop(nest, { axis: { name: 'tap', extent: pointsOf(taps) }, from: int(0), to: block.taps }, (tap) => {
+    const here = productAt(product, coordinatesAt(nest, taps, add(block.tap, tap)));
+    write(here, multiply(tap, int(plan.depth)));
+  });
 }
 
 const columnAt = (plan: ProductPlan, tile: Tile, vector: number): Index => add(tile.column, int(vector * plan.lanes));
@@ -58,15 +82,17 @@ function prefetchResult(nest: Nest, product: Product, tile: Tile): void {
 
 interface Step {
   readonly tile: Tile;
+  /** Where in a packed panel the tap begins. */
+  readonly first: Index;
   readonly names: readonly (readonly string[])[];
   readonly k: Index;
 }
 
-function writeStep(nest: Nest, product: Product, { tile, names, k }: Step): void {
+function writeStep(nest: Nest, product: Product, { tile, names, first, k }: Step): void {
   const { writer } = nest;
   const { oriented, plan } = product;
   const type = { dtype: oriented.node.accumulate, lanes: plan.lanes };
-  const right = Array.from({ length: tile.vectors }, (_, vector) => loadB(nest, product, { tile, vector, k }));
+  const right = Array.from({ length: tile.vectors }, (_, vector) => loadB(nest, product, { tile, vector, first, k }));
   for (let row = 0; row < tile.rows; row++) {
     const scalar = loadA(nest, product, { tile, row, k });
     const left =
@@ -85,7 +111,11 @@ function writeStep(nest: Nest, product: Product, { tile, names, k }: Step): void
   }
 }
 
-function loadB(nest: Nest, product: Product, { tile, vector, k }: { tile: Tile; vector: number; k: Index }): Value {
+interface Column extends Pick<Step, 'tile' | 'first' | 'k'> {
+  readonly vector: number;
+}
+
+function loadB(nest: Nest, product: Product, { tile, vector, first, k }: Column): Value {
   const { writer, memory } = nest;
   const { oriented, plan } = product;
   const { b, node } = oriented;
@@ -95,13 +125,13 @@ function loadB(nest: Nest, product: Product, { tile, vector, k }: { tile: Tile; 
   const partial = isLast && lanes > 1 && tile.lastCount !== undefined ? { count: tile.lastCount } : {};
   if (tile.packedB !== undefined) {
     const { buffer, base: start, depthStep } = tile.packedB;
-    const place = add(add(start, multiply(k, depthStep)), int(vector * lanes));
+    const place = add(add(start, multiply(add(first, k), depthStep)), int(vector * lanes));
     const access: Access = { buffer, at: place, step: int(1), align: dtypeInfo[node.accumulate].bytes, ...partial };
     return writer.define({ kind: 'load', type: { dtype: node.accumulate, lanes }, access }, base, writer.depth);
   }
   const point = new Map([
     [oriented.n.name, columnAt(plan, tile, vector)],
-    [oriented.k.name, add(tile.from, k)],
+    [oriented.k.name, add(tile.block.from, k)],
   ]);
   const near = placeAt(b.at, product, point);
   const next = placeAt(
@@ -133,7 +163,7 @@ function loadA(nest: Nest, product: Product, { tile, row, k }: { tile: Tile; row
   }
   const point = new Map([
     [oriented.m.name, rowAt(tile, row)],
-    [oriented.k.name, add(tile.from, k)],
+    [oriented.k.name, add(tile.block.from, k)],
   ]);
   const access: Access = {
     buffer: memory.parameter(a.buffer).name,
@@ -145,7 +175,7 @@ function loadA(nest: Nest, product: Product, { tile, row, k }: { tile: Tile; row
   return converted(nest, value, node.accumulate);
 }
 
-function writeResults(nest: Nest, product: Product, step: Omit<Step, 'k'>): void {
+function writeResults(nest: Nest, product: Product, step: Omit<Step, 'k' | 'first'>): void {
   const { epilogue, oriented } = product;
   if (epilogue === undefined) {
     writeSums(nest, product, step);
@@ -161,14 +191,15 @@ function writeResults(nest: Nest, product: Product, step: Omit<Step, 'k'>): void
     return;
   }
   const { writer } = nest;
-  const test = { kind: 'less' as const, left: add(tile.from, tile.depth), right: oriented.k.extent };
+  const all = multiply(pointsOf(oriented.taps), oriented.k.extent);
+  const test = { kind: 'less' as const, left: spanOf(oriented, tile.block).end, right: all };
   const then = writer.block([], () => {
     writeSums(nest, product, step);
   });
   writer.emit({ kind: 'if', test, then, otherwise: writer.block([], finish) });
 }
 
-interface Sums extends Omit<Step, 'k'> {
+interface Sums extends Omit<Step, 'k' | 'first'> {
   /** The tile is finished, and goes to scratch. */
   readonly finished?: Epilogue;
 }
@@ -191,7 +222,7 @@ function writeSums(nest: Nest, product: Product, { tile, names, finished }: Sums
     writer.block([], () => {
       emitAll(adds);
     });
-  const test = { kind: 'equal' as const, left: tile.from, right: int(0) };
+  const test = { kind: 'equal' as const, left: spanOf(product.oriented, tile.block).start, right: int(0) };
   const then = block(false);
   writer.emit({ kind: 'if', test, then, otherwise: block(true) });
 }

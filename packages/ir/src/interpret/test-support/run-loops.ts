@@ -96,9 +96,10 @@ export const oneGroupEach = (made: LoopProgram): Schedule => ({
       kind: 'loops',
       loops: [
         ...node.axes.map((one) => ({ axis: one, role: 'parallel' as const })),
-        ...(node.kind === 'reduce' || node.kind === 'scan' ? node.over : node.kind === 'contract' ? [node.k] : []).map(
-          (one) => ({ axis: one, role: 'reduction' as const }),
-        ),
+        ...(node.kind === 'reduce' || node.kind === 'scan' || node.kind === 'contract' ? node.over : []).map((one) => ({
+          axis: one,
+          role: 'reduction' as const,
+        })),
       ],
       children: [{ kind: 'node', node: 0 }],
     },

@@ -1,0 +1,87 @@
+// Convolutions in compiled code beside eager mode: every form that a layer takes.
+import { describe, expect, test } from '@jest/globals';
+import { at } from '@tsinductor/base';
+import { compile, conv1d, conv2d, conv3d, convTranspose2d, manualSeed, randn, valueAndGrad } from 'tsinductor';
+import type { Tensor } from 'tsinductor';
+import { useOwnCache } from './own-cache.ts';
+
+useOwnCache();
+
+interface How {
+  readonly stride?: number;
+  readonly padding?: number;
+  readonly dilation?: number;
+  readonly groups?: number;
+}
+
+const convolutions = [conv1d, conv2d, conv3d];
+type Given = [Tensor, Tensor, Tensor];
+const convolve = ([x, w, b]: Given, how: How): Tensor => at(convolutions, x.shape.length - 3)(x, w, b, how);
+
+/** The largest difference, by the largest value. */
+const difference = (made: Tensor, wanted: Tensor): number => {
+  const scale = wanted.abs().amax().item() as number;
+  return (made.sub(wanted).abs().amax().item() as number) / scale;
+};
+
+type Layer = readonly [string, readonly number[], readonly number[], How];
+
+const layers: readonly Layer[] = [
+  ['without padding', [2, 3, 9, 9], [8, 3, 3, 3], {}],
+  ['padded, of several images', [2, 16, 8, 12], [24, 16, 3, 3], { padding: 1 }],
+  ['a stem: few channels, a large window, a stride', [1, 3, 17, 17], [16, 3, 7, 7], { stride: 2, padding: 3 }],
+  ['dilated', [2, 16, 10, 10], [40, 16, 3, 3], { padding: 2, dilation: 2 }],
+  ['of groups', [2, 16, 10, 10], [32, 8, 3, 3], { padding: 1, groups: 2 }],
+  ['depthwise', [2, 16, 10, 10], [16, 1, 3, 3], { padding: 1, groups: 16 }],
+  ['depthwise, two outputs of each channel', [2, 8, 10, 10], [16, 1, 3, 3], { padding: 1, groups: 8, stride: 2 }],
+  ['more channels than a block has', [2, 600, 6, 6], [70, 600, 3, 3], { padding: 1 }],
+  ['in one dim', [2, 16, 30], [24, 16, 5], { padding: 2 }],
+  ['in three dims', [1, 4, 6, 7, 8], [20, 4, 3, 3, 3], { padding: 1 }],
+  ['one output', [2, 16, 10, 10], [1, 16, 3, 3], { padding: 1 }],
+  ['one by one, with a stride', [3, 32, 7, 7], [64, 32, 1, 1], { stride: 2 }],
+  ['a filter', [1, 1, 12, 12], [1, 1, 3, 3], {}],
+  ['rows of three places, which are copied', [2, 5, 6, 3], [7, 5, 3, 3], { padding: 1 }],
+];
+
+describe('convolutions', () => {
+  test.each(layers)('%s', (...[, image, weight, how]) => {
+    manualSeed(3);
+    const [x, w, b] = [randn(image), randn(weight), randn([at(weight, 0)])];
+    const layer = (...given: Given): Tensor => convolve(given, how);
+    const followed = (...given: Given): Tensor => convolve(given, how).relu().mul(0.5);
+    for (const fn of [layer, followed]) expect(difference(compile(fn)(x, w, b), fn(x, w, b))).toBeLessThan(1e-6);
+  });
+
+  test('of batches of any size are one graph', () => {
+    const net = (x: Tensor, w: Tensor, v: Tensor): Tensor =>
+      conv2d(conv2d(x, w, null, { padding: 1 }).relu(), v, null, { padding: 1, stride: 2 });
+    const compiled = compile(net, { dynamic: true });
+    const [w, v] = [randn([12, 5, 3, 3]), randn([9, 12, 3, 3])];
+    for (const batch of [2, 3, 7]) {
+      const x = randn([batch, 5, 8, 10]);
+      expect(difference(compiled(x, w, v), net(x, w, v))).toBeLessThan(1e-6);
+    }
+    expect(compiled.graphs()).toHaveLength(1);
+  });
+
+  test.each<Layer>([
+    ['dense', [2, 4, 6, 7], [5, 4, 3, 3], { padding: 1, stride: 2 }],
+    ['depthwise', [2, 4, 6, 7], [4, 1, 3, 3], { padding: 1, groups: 4 }],
+  ])('have gradients: %s', (...[, image, weight, how]) => {
+    const loss = (x: Tensor, w: Tensor): Tensor => conv2d(x, w, null, how).tanh().sum();
+    const step = valueAndGrad(loss, { argnums: [0, 1] });
+    const [x, w] = [randn(image), randn(weight)];
+    const [, eager] = step(x, w);
+    const [, compiled] = compile(step)(x, w);
+    compiled.forEach((gradient, place) => {
+      expect(difference(gradient, at(eager, place))).toBeLessThan(1e-5);
+    });
+  });
+
+  test('transposed ones spread what they read', () => {
+    const [x, w] = [randn([2, 6, 5, 5]), randn([6, 3, 3, 3])];
+    const spread = (...given: [Tensor, Tensor]): Tensor =>
+      convTranspose2d(...given, null, { stride: 2, padding: 1, outputPadding: 1 });
+    expect(difference(compile(spread)(x, w), spread(x, w))).toBeLessThan(1e-6);
+  });
+});
