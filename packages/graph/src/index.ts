@@ -46,4 +46,6 @@ export type { OptimizeOptions } from './passes/optimize.ts';
 export { contiguousMeta, contiguousStrides, sizeAttr, sizesAttr } from './shape.ts';
 export { vjpGraph } from './gradient/vjp-graph.ts';
 export type { VjpGraph } from './gradient/vjp-graph.ts';
+export { batchGraph } from './batching/batch-graph.ts';
+export type { BatchedGraph } from './batching/batch-graph.ts';
 export { removeDead } from './passes/remove-dead.ts';

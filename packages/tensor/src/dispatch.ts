@@ -10,6 +10,7 @@ import { besideOperands, onDevice, parseDevice } from './device.ts';
 import type { Device } from './device.ts';
 import { badArgument, notATensor, unknownOption } from './errors.ts';
 import { located } from './location.ts';
+import { isMapping } from './mapping/level.ts';
 import { perform } from './perform.ts';
 import { processState } from './process-state.ts';
 import { write } from './write.ts';
@@ -42,7 +43,7 @@ function deviceFor(name: string, device: unknown): Device {
 }
 
 function callOperator(given: GivenCall): Tensor | Tensor[] {
-  const known = isTracking() ? undefined : processState.recorder?.repeat?.(given);
+  const known = isTracking() || isMapping() ? undefined : processState.recorder?.repeat?.(given);
   return known ?? besideOperands(given.positional, () => callBeside(given));
 }
 

@@ -4,8 +4,7 @@
 import { at, dtypeInfo } from '@tsinductor/base';
 import type { DType } from '@tsinductor/base';
 import { fullAttrs, isList, isValue, operatorFor, SizeEnvironment } from '@tsinductor/graph';
-import type { Arg, Attr, Attrs, Meta, Performer, ValueRef } from '@tsinductor/graph';
-import { int } from '@tsinductor/ir';
+import type { Arg, Attrs, Meta, Performer, ValueRef } from '@tsinductor/graph';
 import type { Index } from '@tsinductor/ir';
 import type { BoundCall } from './bound-call.ts';
 import { placesOf, rangeOfSize, readNumbers, zerosOfSize } from './compaction.ts';
@@ -14,9 +13,13 @@ import { isTracking, recordGradient } from './autograd/record.ts';
 import { deviceOf } from './device.ts';
 import { viewElements } from './element-array.ts';
 import { EagerExecutor } from './eager/executor.ts';
+import { levelAmong, mappedOf } from './mapping/level.ts';
+import type { MapLevel } from './mapping/level.ts';
+import { callMapped } from './mapping/mapped-call.ts';
+import { refuseRandom } from './mapping/random-samples.ts';
 import { processState } from './process-state.ts';
 import { rand } from './random.ts';
-import { symbolicSizes } from './symbolic-shape.ts';
+import { indexesOf } from './symbolic-shape.ts';
 import type { Tensor } from './tensor.ts';
 import { copyInto } from './write.ts';
 
@@ -25,8 +28,17 @@ export const defaultExecutor = (): EagerExecutor => (processState.executor ??= n
 
 /** The call as a node of a graph: runs it, or records it. */
 export function run(call: BoundCall): readonly Tensor[] {
+  const level = levelAmong(call.tensors);
+  if (level !== undefined) return runAtLevel(call, level);
   const results = processState.recorder?.call(call) ?? defaultExecutor().run(call);
   if (isTracking()) recordGradient(call, results);
+  return results;
+}
+
+/** The same under vmap. What is recorded here is what happens within the level: its tensors have gradients of their own. */
+function runAtLevel(call: BoundCall, level: MapLevel): readonly Tensor[] {
+  const results = callMapped(call, level);
+  if (isTracking()) recordGradient(call, results, (tensor) => mappedOf(tensor)?.level === level);
   return results;
 }
 
@@ -133,6 +145,7 @@ export class TensorPerformer implements Performer {
   }
 
   uniform(shape: readonly Index[]): ValueRef {
+    refuseRandom(this.#name);
     return this.#add(rand(shape.map((size) => this.sizes.toNumber(size))));
   }
 
@@ -148,15 +161,6 @@ export class TensorPerformer implements Performer {
 /** What is known of a tensor, with symbolic sizes where it has them. */
 export const symbolicMeta = ({ dtype, shape, strides }: Tensor): Meta => ({
   dtype,
-  shape: indexes(shape),
-  strides: indexes(strides),
+  shape: indexesOf(shape),
+  strides: indexesOf(strides),
 });
-
-/** Sizes or strides of a tensor, symbolic where they are so in what is being recorded. */
-function indexes(sizes: readonly number[]): readonly Index[] {
-  const symbolic = symbolicSizes(sizes);
-  if (symbolic === undefined) return sizes.map((size) => int(size));
-  return symbolic.map((size: Attr) =>
-    typeof size === 'object' && size !== null && 'size' in size ? size.size : int(Number(size)),
-  );
-}

@@ -10,6 +10,7 @@ import type { LRUCache } from 'lru-cache';
 import type { GradientMode } from './autograd/gradient-state.ts';
 import type { Device, DeviceProvider } from './device.ts';
 import type { EagerExecutor } from './eager/executor.ts';
+import type { MapLevel } from './mapping/level.ts';
 import type { Recorder } from './recorder.ts';
 import type { Scope } from './scope.ts';
 import type { FileMap } from './source-place.ts';
@@ -44,6 +45,8 @@ interface ProcessState {
   /** Names of the custom ops that were defined: each is one op. */
   customOps: Set<string> | undefined;
   gradients: GradientMode;
+  /** The calls of vmap that are under way, outermost first. */
+  readonly mapping: MapLevel[];
   /** The user's lines of the places where operators were traced, and which files are this project's. */
   places: { readonly locations: Map<string, SourceLocation>; readonly ownFiles: Map<string, boolean> } | undefined;
 }
@@ -63,6 +66,7 @@ export const processState: ProcessState = {
   sourceMaps: undefined,
   customOps: undefined,
   gradients: { isUsed: false, isEnabled: true, nodes: 0 },
+  mapping: [],
   places: undefined,
 };
 

@@ -21,6 +21,7 @@ import { checkOptions } from './given-options.ts';
 import { checkShape, elementsOf } from './layout.ts';
 import { blocksTogether, leadingBits, philox } from './philox.ts';
 import type { Words, WordsEach } from './philox.ts';
+import { drawnForSamples } from './mapping/random-samples.ts';
 import { processState, unrecorded } from './process-state.ts';
 import { boxMuller, tracedInteger, tracedNormal, tracedUniform } from './random-operators.ts';
 import { outsideScopes } from './scope.ts';
@@ -68,16 +69,24 @@ interface Draw {
   readonly dtype: DType;
 }
 
+interface Wanted {
+  readonly name: string;
+  readonly shape: readonly number[];
+  readonly options: DrawOptions;
+  /** Where nothing says another one. */
+  readonly dtype: DType;
+}
+
 /** Draws, into `out` where that is given. */
 function drawnInto(
-  { name, options, dtype: usual }: { readonly name: string; readonly options: DrawOptions; readonly dtype: DType },
-  draw: (dtype: DType) => Tensor,
+  { name, shape, options, dtype: usual }: Wanted,
+  draw: (dtype: DType, shape: readonly number[]) => Tensor,
 ): Tensor {
   checkOptions(name, options, ['dtype', 'device', 'out']);
   const { out, dtype = out?.dtype ?? usual, device = out?.device } = options;
   if (out !== undefined && dtype !== out.dtype)
     throw badArgument(name, `dtype is ${dtype}, and out is ${out.dtype}`, 'leave dtype away');
-  const numbers = drawnOn(device, () => draw(dtype));
+  const numbers = drawnOn(device, () => drawnForSamples(name, shape, (all) => draw(dtype, all)));
   if (out === undefined) return numbers;
   write(out, numbers, { operation: `${name} with out` });
   return out;
@@ -85,14 +94,16 @@ function drawnInto(
 
 /** Uniform numbers in [0, 1). */
 export const rand = (shape: readonly number[], options: DrawOptions = {}): Tensor =>
-  drawnInto({ name: 'rand', options, dtype: 'f32' }, (dtype) => {
-    const draw = checkDraw('rand', shape, dtype);
+  drawnInto({ name: 'rand', shape, options, dtype: 'f32' }, (dtype, all) => {
+    const draw = checkDraw('rand', all, dtype);
     return drawn(draw, uniformOf(dtype), (state) => tracedUniform(state, draw));
   });
 
 /** Numbers with the standard normal distribution. */
 export const randn = (shape: readonly number[], options: DrawOptions = {}): Tensor =>
-  drawnInto({ name: 'randn', options, dtype: 'f32' }, (dtype) => drawnNormal(checkDraw('randn', shape, dtype)));
+  drawnInto({ name: 'randn', shape, options, dtype: 'f32' }, (dtype, all) =>
+    drawnNormal(checkDraw('randn', all, dtype)),
+  );
 
 function drawnNormal(draw: Draw): Tensor {
   if (processState.recorder !== undefined) return tracedNormal(randomState(), draw);
@@ -109,13 +120,13 @@ export function randint(low: number, high: number, shape: readonly number[], opt
     throw badArgument('randint', `no whole number from ${String(low)} to before ${String(high)}`, 'give low < high');
   }
   const range = BigInt(high) - BigInt(low);
-  return drawnInto({ name: 'randint', options, dtype: 'i64' }, (dtype) => {
+  return drawnInto({ name: 'randint', shape: sizes, options, dtype: 'i64' }, (dtype, all) => {
     if (dtype === 'bool') throw invalidDType(dtype);
     const sample: Sample = (words, first) => {
       const bits = (BigInt(at(words, first) & 0x7fffffff) << 32n) | BigInt(at(words, first + 1));
       return convertElement(BigInt(low) + (bits % range), 'i64', dtype);
     };
-    const draw = { shape: sizes, dtype };
+    const draw = { shape: all, dtype };
     const samples = { dtype, each: 2, of: [sample] } as const;
     return drawn(draw, samples, (state) => tracedInteger(state, draw, { low, high }));
   });
@@ -123,14 +134,16 @@ export function randint(low: number, high: number, shape: readonly number[], opt
 
 /** A random order of 0 .. n - 1. */
 export const randperm = (n: number, options: DrawOptions = {}): Tensor =>
-  drawnInto({ name: 'randperm', options, dtype: 'i64' }, (dtype) => drawnOrder(n, dtype));
+  drawnInto({ name: 'randperm', shape: checkShape([n]), options, dtype: 'i64' }, (dtype, all) =>
+    drawnOrder(all, dtype),
+  );
 
-function drawnOrder(n: number, dtype: DType): Tensor {
-  const shape = checkShape([n]);
+function drawnOrder(shape: readonly number[], dtype: DType): Tensor {
   const drawnKeys = rand(shape, { dtype: 'f64' });
   // The same order, as operators.
-  if (processState.recorder !== undefined)
+  if (processState.recorder !== undefined || shape.length > 1)
     return dispatchOne('to', [dispatchOne('argsort', [drawnKeys], { stable: true }), dtype]);
+  const n = at(shape, 0);
   const keys = drawnKeys.toTypedArray() as Float64Array;
   const order = Array.from(keys.keys()).sort((a, b) => {
     const [first = 0, second = 0] = [keys[a], keys[b]];

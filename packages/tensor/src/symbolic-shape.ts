@@ -2,6 +2,7 @@
 // a guard, when it is read from the shape; a shape that is handed on as a whole (zeros(x.shape)) keeps its symbols.
 import type { Attr, SizeEnvironment } from '@tsinductor/graph';
 import { sizesAttr } from '@tsinductor/graph';
+import { int } from '@tsinductor/ir';
 import type { Index } from '@tsinductor/ir';
 import { processState } from './process-state.ts';
 
@@ -49,4 +50,13 @@ export function symbolicSizes(shape: readonly unknown[]): readonly Attr[] | unde
   const symbolic = (shape as { readonly [sizesOf]?: Symbolic })[sizesOf];
   if (symbolic === undefined) return undefined;
   return symbolic.environment === processState.recorder?.sizes ? symbolic.sizes : undefined;
+}
+
+/** Sizes or strides of a tensor, symbolic where they are so in what is being recorded. */
+export function indexesOf(sizes: readonly number[]): readonly Index[] {
+  const symbolic = symbolicSizes(sizes);
+  if (symbolic === undefined) return sizes.map((size) => int(size));
+  return symbolic.map((size) =>
+    typeof size === 'object' && size !== null && 'size' in size ? size.size : int(Number(size)),
+  );
 }

@@ -1,7 +1,7 @@
 // Tensor: an n-dimensional array. Its dtype, shape and strides never change; its elements lie in a Storage, which views
 // share, or, while a function is traced, it stands for a value of the recorder. Operators are methods, installed from
 // the operator table (`install-methods.ts`) and typed by `generated/methods.ts`.
-import type { DType } from '@tsinductor/base';
+import type { DType, UserError } from '@tsinductor/base';
 import type { GradientMembers } from './autograd/tensor-methods.ts';
 import type { GradientState } from './autograd/gradient-state.ts';
 import type { ChoiceMethods } from './choice.ts';
@@ -14,8 +14,11 @@ import { ambiguousPrimitive, disposedTensor, notOneElement } from './errors.ts';
 import type { TensorMethods } from './generated/methods.ts';
 import { copyElements, elementsOf, isRowMajor, reach, rowMajorLayout, sharesElements } from './layout.ts';
 import type { Layout } from './layout.ts';
+import { located } from './location.ts';
 import { formatTensor } from './print.ts';
 import { processState } from './process-state.ts';
+import { mappedValue } from './mapping/errors.ts';
+import type { Mapped } from './mapping/level.ts';
 import type { RandomMethods } from './random-fills.ts';
 import type { Placed, Recorded } from './recorder.ts';
 import type { Storage } from './storage.ts';
@@ -29,7 +32,7 @@ export type NestedArray = ElementValue | readonly NestedArray[];
 interface Disposed {
   readonly kind: 'disposed';
 }
-type TensorValue = Placed | Recorded | Disposed;
+type TensorValue = Placed | Recorded | Mapped | Disposed;
 
 const disposed: Disposed = { kind: 'disposed' };
 /** Its description is what the error of structuredClone says. */
@@ -52,7 +55,7 @@ export class Tensor {
   #gradient: GradientState | undefined;
 
   /** Tensors are made by tensor(), zeros() and their like, and by operators. */
-  constructor(dtype: DType, layout: Pick<Layout, 'shape' | 'strides'>, value: Placed | Recorded) {
+  constructor(dtype: DType, layout: Pick<Layout, 'shape' | 'strides'>, value: Placed | Recorded | Mapped) {
     this.dtype = dtype;
     this.shape = layout.shape;
     this.#strides = layout.strides;
@@ -194,6 +197,7 @@ export class Tensor {
     const value = this.backing;
     const meta = `${this.dtype}[${this.shape.join(', ')}]`;
     if (value.kind === 'disposed') return `Tensor(${meta}, disposed)`;
+    if (value.kind === 'mapped') return `Tensor(${meta}, under vmap)`;
     if (value.kind === 'recorded' && !value.recorder.isLazy) return `Tensor(${meta}, traced)`;
     const { recorder } = processState;
     // Printing is no reason to break a trace, which does it once with what is there.
@@ -232,7 +236,7 @@ Object.defineProperty(Tensor.prototype, brand, { value: true });
 Object.defineProperty(Tensor.prototype, Symbol.iterator, {
   *value(this: Tensor): Generator<Tensor | ElementValue> {
     if (this.ndim === 0) yield this.item();
-    else if (processState.recorder !== undefined) yield* this.unbind(0);
+    else if (processState.recorder !== undefined || this.backing.kind === 'mapped') yield* this.unbind(0);
     else yield* partsOf(this);
   },
 });
@@ -267,14 +271,19 @@ export function placeOf(tensor: Tensor, operation: string): Placed {
       return value;
     case 'recorded':
       return value.recorder.read(tensor, operation);
+    case 'mapped':
     case 'disposed':
-      throw disposedTensor(tensor.shape, tensor.dtype);
+      throw located(withoutPlace(tensor, operation));
   }
 }
 
+/** Why a tensor has no elements that could be read. */
+export const withoutPlace = ({ backing, dtype, shape }: Tensor, operation: string): UserError =>
+  backing.kind === 'mapped' ? mappedValue(operation, shape, backing.level.isOpen) : disposedTensor(shape, dtype);
+
 /** The same for a program that reads the elements: while it is recorded, writes to what exists may be waiting. */
 export const readPlace = (tensor: Tensor, operation: string): Placed =>
-  processState.recorder === undefined || tensor.backing.kind === 'disposed'
+  processState.recorder === undefined || tensor.backing.kind === 'disposed' || tensor.backing.kind === 'mapped'
     ? placeOf(tensor, operation)
     : processState.recorder.read(tensor, operation);
 

@@ -12,6 +12,7 @@ import type { ElementArray } from './element-array.ts';
 import { invalidDType } from './errors.ts';
 import { elementsOf, rowMajorLayout } from './layout.ts';
 import { located } from './location.ts';
+import { mappedOf, mappedTensor } from './mapping/level.ts';
 import { processState } from './process-state.ts';
 import { allocate, allocateOn } from './storage.ts';
 import type { Storage } from './storage.ts';
@@ -21,6 +22,8 @@ import type { Tensor } from './tensor.ts';
 /** The tensor on `device`. */
 export function sendTo(tensor: Tensor, device: Device): Tensor {
   if (tensor.device === device) return tensor;
+  const mapped = mappedOf(tensor);
+  if (mapped !== undefined) return mappedTensor(mapped.level, sendTo(mapped.whole, device), mapped.differs);
   if (processState.recorder === undefined) return transferred(tensor, device);
   const [copy = tensor] = run({ ...bindCall(operatorNamed('clone'), [tensor], {}), device });
   return copy;

@@ -3,6 +3,7 @@
 // only take one value: a tensor that has such is written to by operators that are uniform, and by no others.
 import { dtypeInfo } from '@tsinductor/base';
 import type { DType } from '@tsinductor/base';
+import { writeIntoUntracked } from './autograd/errors.ts';
 import { checkWrite, recordWrite } from './autograd/record.ts';
 import { dispatchOne } from './dispatch.ts';
 import { notATensor, writeDType, writeOverlap, writeShape } from './errors.ts';
@@ -10,6 +11,10 @@ import { openDevice } from './device.ts';
 import type { TensorDevice } from './device.ts';
 import { byteSize } from './element-array.ts';
 import { copyElements, isRowMajor, overlapsItself, reach, rowMajorLayout } from './layout.ts';
+import { mappedWrite } from './mapping/errors.ts';
+import { levelAmong, mappedOf, mappedTensor, outside } from './mapping/level.ts';
+import type { MapLevel } from './mapping/level.ts';
+import { repeated } from './mapping/whole.ts';
 import { processState } from './process-state.ts';
 import type { Placed, Writing } from './recorder.ts';
 import { isTensor, placedTensor, placeOf, rawElements } from './tensor.ts';
@@ -47,11 +52,43 @@ export function copyInto(target: Tensor, source: unknown, writing: Writing): Ten
 function store(target: Tensor, value: Tensor, writing: Writing): void {
   const cast = value.dtype === target.dtype ? value : dispatchOne('to', [value, target.dtype]);
   const there = sendTo(cast, target.device);
-  const { recorder, gradients } = processState;
-  if (gradients.isUsed) checkWrite(target, there, writing.operation);
-  if (recorder !== undefined) recorder.write(target, there, writing);
-  else writeAtOnce(target, there, writing);
-  if (gradients.isUsed) recordWrite(target, there);
+  const level = levelAmong([target, there]);
+  if (level !== undefined) {
+    storeMapped(target, there, { writing, level });
+    return;
+  }
+  tracked([target, there], writing, () => {
+    const { recorder } = processState;
+    if (recorder !== undefined) recorder.write(target, there, writing);
+    else writeAtOnce(target, there, writing);
+  });
+}
+
+/** Does the write, with what gradients have to know of it. */
+function tracked([target, value]: readonly [Tensor, Tensor], { operation }: Writing, work: () => void): void {
+  const { isUsed } = processState.gradients;
+  if (isUsed) checkWrite(target, value, operation);
+  work();
+  if (isUsed) recordWrite(target, value);
+}
+
+/** Under vmap the whole tensor is written to, each sample into its own part. What all samples share takes no values that differ. */
+function storeMapped(
+  target: Tensor,
+  value: Tensor,
+  { writing, level }: { readonly writing: Writing; readonly level: MapLevel },
+): void {
+  const [to, from] = [outside(target, level), outside(value, level)];
+  const isInside = mappedOf(target)?.level === level;
+  if (from.differs && !to.differs) throw mappedWrite(writing.operation, target.shape);
+  if (!isInside && value.gradient?.requiresGrad === true) throw writeIntoUntracked(writing.operation);
+  const work = (): void => {
+    const whole = to.differs && !from.differs ? repeated(from.whole, level) : from.whole;
+    store(to.whole, whole, { ...writing, isUniform: writing.isUniform === true && !from.differs });
+  };
+  const own = mappedOf(value)?.level === level ? value : mappedTensor(level, value, false);
+  if (isInside) tracked([target, own], writing, work);
+  else work();
 }
 
 function writeAtOnce(target: Tensor, value: Tensor, { operation, isUniform }: Writing): void {

@@ -6,7 +6,7 @@
 // which its arguments share does so alone. Under `fullgraph` both are errors at the user's line.
 import type { SourceLocation, TsInductorError } from '@tsinductor/base';
 import type { Tensor } from '@tsinductor/tensor';
-import { isRecording, isTracking, requiresGrad, userScript, withoutGradients } from '@tsinductor/tensor/internal';
+import { isTracking, isTransformed, requiresGrad, userScript, withoutGradients } from '@tsinductor/tensor/internal';
 import { AliasedCalls } from './aliased-calls.ts';
 import { BreakLog } from './break-log.ts';
 import { breaksGraph } from './breaks.ts';
@@ -68,8 +68,8 @@ export class CompiledCode {
 
   call(thisArg: unknown, args: readonly unknown[]): unknown {
     this.#calls += 1;
-    // Inside another function's trace, this one is part of that graph.
-    if (isRecording() || this.#settings.isEager()) return this.#fn.apply(thisArg, args as unknown[]);
+    // Inside another function's trace, this one is part of that graph; under vmap its operators do the work of all samples.
+    if (isTransformed() || this.#settings.isEager()) return this.#fn.apply(thisArg, args as unknown[]);
     const scope = this.#scopeOf(thisArg, args);
     const entry = this.#find(scope);
     if (entry !== undefined) {

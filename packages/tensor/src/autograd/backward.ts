@@ -1,6 +1,7 @@
 // The backward pass: cotangents flow from outputs through the recorded nodes, the latest first, to leaves or to the tensors that
 // were asked for. Cotangents that meet are added up.
 import { dispatchOne } from '../dispatch.ts';
+import { dependsOutside } from '../mapping/level.ts';
 import type { Tensor } from '../tensor.ts';
 import { withGradients, withoutGradients } from './grad-mode.ts';
 import type { Edge, GradientHook, GradientNode } from './gradient-state.ts';
@@ -33,7 +34,8 @@ export function backwardPass(
   { createGraph, retainGraph }: PassOptions,
 ): Collected {
   const pass = new Pass(watched);
-  return pass.run(seeds, { createGraph, retainGraph }, () => pass.collected());
+  const isRecorded = createGraph || seeds.some(({ tensor }) => dependsOutside(tensor));
+  return pass.run(seeds, { createGraph: isRecorded, retainGraph }, () => pass.collected());
 }
 
 /** The same as far as the nodes go that came after the first `start`: what comes to each of `edges`, which lead out of them. */

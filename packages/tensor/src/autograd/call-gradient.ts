@@ -5,6 +5,8 @@ import { GraphBuilder, isList, isValue, removeDead, vjpGraph } from '@tsinductor
 import type { Arg, Graph, ValueRef } from '@tsinductor/graph';
 import type { BoundCall } from '../bound-call.ts';
 import { callKey, metaOf } from '../eager/executor.ts';
+import { levelAmong } from '../mapping/level.ts';
+import { runMapped } from '../mapping/mapped-call.ts';
 import { defaultExecutor, symbolicMeta, TensorPerformer } from '../perform.ts';
 import { processState } from '../process-state.ts';
 import type { Tensor } from '../tensor.ts';
@@ -63,7 +65,9 @@ function neededInputs({ nodes, outputs }: Graph): readonly number[] {
 
 /** Runs it on memory that exists. */
 export const runGradient = (gradient: CallGradient, inputs: readonly Tensor[]): readonly Tensor[] =>
-  defaultExecutor().runKept(`gradient ${gradient.key}`, gradient.graph, inputs);
+  levelAmong(inputs) === undefined
+    ? defaultExecutor().runKept(`gradient ${gradient.key}`, gradient.graph, inputs)
+    : runMapped(gradient.graph, { key: `gradient ${gradient.key}`, name: 'gradient' }, inputs);
 
 /** Makes its nodes calls, which are recorded as any that a program makes. */
 export function replayGraph(graph: Graph, inputs: readonly Tensor[], name = 'gradient'): readonly Tensor[] {

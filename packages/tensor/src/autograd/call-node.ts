@@ -6,6 +6,7 @@ import type { DType, SourceLocation } from '@tsinductor/base';
 import { dispatchOne } from '../dispatch.ts';
 import type { BoundCall } from '../bound-call.ts';
 import { deferredLocation } from '../location.ts';
+import { mappedOf, mappedTensor } from '../mapping/level.ts';
 import { gradientOf, replayGraph, runGradient } from './call-gradient.ts';
 import { processState } from '../process-state.ts';
 import type { Tensor } from '../tensor.ts';
@@ -79,7 +80,8 @@ export class CallNode implements GradientNode {
 }
 
 /** How often the memory behind a tensor was written to. */
-const versionOf = ({ backing }: Tensor): number => (backing.kind === 'placed' ? backing.storage.writes : 0);
+const versionOf = ({ backing }: Tensor): number =>
+  backing.kind === 'mapped' ? versionOf(backing.whole) : backing.kind === 'placed' ? backing.storage.writes : 0;
 
 /**
  * While a function is traced, a tensor stands for what its memory holds at the moment, and a write makes it stand for something
@@ -90,9 +92,16 @@ function asItIs(call: BoundCall): BoundCall {
   return { ...call, tensors: call.tensors.map(copyWithHistory) };
 }
 
+/** A copy without a history; under vmap, outside of the level, it has that of the tensor. */
+function copyOf(tensor: Tensor): Tensor {
+  const mapped = mappedOf(tensor);
+  if (mapped !== undefined) return mappedTensor(mapped.level, copyWithHistory(mapped.whole), mapped.differs);
+  return withoutGradients(() => dispatchOne('clone', [tensor]));
+}
+
 /** A copy that has the history of the tensor. */
 export function copyWithHistory(tensor: Tensor): Tensor {
-  const copy = withoutGradients(() => dispatchOne('clone', [tensor]));
+  const copy = copyOf(tensor);
   const state = tensor.gradient;
   if (state?.requiresGrad === true)
     copy.gradient = {

@@ -2,6 +2,8 @@
 // differentiated are replaced by tensors of their own, so that levels within each other do not meet: what an outer level asks
 // flows through the inner one's gradients as through any other computation.
 import { dispatchOne } from '../dispatch.ts';
+import { currentLevel, dependsOutside, mappedOf, mappedTensor, outside } from '../mapping/level.ts';
+import type { MapLevel } from '../mapping/level.ts';
 import { processState } from '../process-state.ts';
 import type { Tensor } from '../tensor.ts';
 import { backwardPass, leavesBehind } from './backward.ts';
@@ -13,10 +15,18 @@ import { requiresGrad } from './record.ts';
 export function ownTensor(tensor: Tensor): Tensor {
   processState.gradients.isUsed = true;
   const dims = tensor.shape.map((_, axis) => axis);
-  if (requiresGrad(tensor)) return dispatchOne('permute', [tensor, dims]);
-  const own = dispatchOne('detach', [tensor]);
+  const level = currentLevel();
+  const isOutside = level !== undefined && mappedOf(tensor)?.level !== level;
+  if (requiresGrad(tensor) && !isOutside) return dispatchOne('permute', [tensor, dims]);
+  const own = level === undefined ? dispatchOne('detach', [tensor]) : sameAtLevel(tensor, level);
   own.gradient = { ...newGradientState(), requiresGrad: true };
   return own;
+}
+
+/** Under vmap, what is differentiated outside of the level goes on outside of it. */
+function sameAtLevel(tensor: Tensor, level: MapLevel): Tensor {
+  const { whole, differs } = outside(tensor, level);
+  return mappedTensor(level, whole, differs);
 }
 
 /** The gradients of the seeded outputs with respect to `inputs`, undefined where nothing flows. */
@@ -33,7 +43,12 @@ export function gradientsOf(
 
 /** Whether somebody else wants gradients of what these gradients are computed from. */
 export function dependsOnMore(seeds: readonly Seed[], inputs: readonly Tensor[]): boolean {
-  if (seeds.some(({ cotangent }) => requiresGrad(cotangent))) return true;
+  if (
+    seeds.some(
+      ({ tensor, cotangent }) => requiresGrad(cotangent) || dependsOutside(tensor) || dependsOutside(cotangent),
+    )
+  )
+    return true;
   for (const leaf of leavesBehind(seeds.map(({ tensor }) => tensor))) if (!inputs.includes(leaf)) return true;
   return false;
 }

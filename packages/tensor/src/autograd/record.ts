@@ -27,12 +27,18 @@ export function edgeOf(tensor: Tensor): Edge | undefined {
 /** The number of the next node. */
 export const nextOrder = (): number => (processState.gradients.nodes += 1);
 
-export function recordGradient(call: BoundCall, results: readonly Tensor[]): void {
+/** `isSeen` says of which of its tensors the gradients are recorded. */
+export function recordGradient(
+  call: BoundCall,
+  results: readonly Tensor[],
+  isSeen: (tensor: Tensor) => boolean = () => true,
+): void {
   const { tensors, operator } = call;
-  if (!tensors.some(requiresGrad) || isConstant(operator)) return;
+  const edges = tensors.map((tensor) => (isSeen(tensor) ? edgeOf(tensor) : undefined));
+  if (edges.every((edge) => edge === undefined) || isConstant(operator)) return;
   const made = results.filter((result) => isFloat(result.dtype) && !tensors.includes(result));
   if (made.length === 0) return;
-  const node = new CallNode(call, tensors.map(edgeOf), { order: nextOrder(), results });
+  const node = new CallNode(call, edges, { order: nextOrder(), results });
   const shares = mayAlias(operator);
   if (shares) for (const tensor of tensors) if (tensor.gradient !== undefined) tensor.gradient.sharesHistory = true;
   results.forEach((result, position) => {
@@ -61,7 +67,8 @@ export function checkWrite(target: Tensor, value: Tensor, operation: string): vo
 }
 
 /** Whether no other tensor shows the memory, as far as that is known. */
-const isAlone = ({ backing }: Tensor): boolean => backing.kind === 'placed' && backing.storage.hasOneOwner;
+const isAlone = ({ backing }: Tensor): boolean =>
+  backing.kind === 'mapped' ? isAlone(backing.whole) : backing.kind === 'placed' && backing.storage.hasOneOwner;
 
 /** After a write of all elements: the target is what the value is. */
 export function recordWrite(target: Tensor, value: Tensor): void {

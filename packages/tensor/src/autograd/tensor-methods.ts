@@ -2,6 +2,8 @@
 import { isFloat } from '@tsinductor/base';
 import { dispatchOne } from '../dispatch.ts';
 import { located } from '../location.ts';
+import { mappedBackward } from '../mapping/errors.ts';
+import { mappedOf } from '../mapping/level.ts';
 import { processState } from '../process-state.ts';
 import { isTensor } from '../tensor.ts';
 import type { Tensor } from '../tensor.ts';
@@ -73,6 +75,8 @@ export function seedFor(what: string, output: Tensor, given: Tensor | null | und
 }
 
 function accumulate(tensor: Tensor, gradient: Tensor, isRecorded: boolean): void {
+  const level = mappedOf(gradient)?.level;
+  if (level !== undefined && mappedOf(tensor)?.level !== level) throw mappedBackward();
   const state = stateOf(tensor);
   const before = state.grad;
   if (before === undefined) {

@@ -14,9 +14,9 @@ export type GradientOf<T> = T extends Tensor
         ? { -readonly [Name in keyof T]: GradientOf<T[Name]> }
         : null;
 
-const isArray = (value: unknown): value is readonly unknown[] => Array.isArray(value);
+export const isArray = (value: unknown): value is readonly unknown[] => Array.isArray(value);
 
-const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
+export const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === 'object' && value !== null && !isTensor(value) && !ArrayBuffer.isView(value);
 
 /** The same nesting with every tensor replaced; other leaves become what `other` gives, or stay. */

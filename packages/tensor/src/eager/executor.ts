@@ -6,7 +6,7 @@
 // Plans are memoised by operator, attributes and metas of the arguments: a repeated call only runs.
 import { at } from '@tsinductor/base';
 import { decompose, SizeEnvironment } from '@tsinductor/graph';
-import type { Graph, Meta, ViewLayout } from '@tsinductor/graph';
+import type { BatchedGraph, Graph, Meta, ViewLayout } from '@tsinductor/graph';
 import { int } from '@tsinductor/ir';
 import { LRUCache } from 'lru-cache';
 import type { CallGradient } from '../autograd/call-gradient.ts';
@@ -53,6 +53,7 @@ export class EagerExecutor {
   /** How loops run; undefined where they are interpreted. */
   readonly loops: LoopTier | undefined;
   readonly #gradients = new LRUCache<string, CallGradient>({ max: 1000 });
+  readonly #batched = new LRUCache<string, BatchedGraph>({ max: 1000 });
 
   constructor(options: EagerOptions = {}) {
     const maxSize = options.maximumWeight ?? defaultWeight;
@@ -76,6 +77,13 @@ export class EagerExecutor {
   gradientOf(key: string, make: () => CallGradient): CallGradient {
     const known = this.#gradients.get(key) ?? make();
     this.#gradients.set(key, known);
+    return known;
+  }
+
+  /** The graph of all samples of a call under vmap, by a key of the call, or as it is made now. */
+  batchedOf(key: string, make: () => BatchedGraph): BatchedGraph {
+    const known = this.#batched.get(key) ?? make();
+    this.#batched.set(key, known);
     return known;
   }
 

@@ -19,7 +19,6 @@ import { metaOf } from '../eager/executor.ts';
 import {
   aliasedMutation,
   dataDependent,
-  disposedTensor,
   escapedTensor,
   leavesGraph,
   nestedTrace,
@@ -31,7 +30,7 @@ import { userLocation } from '../location.ts';
 import { processState, unrecorded } from '../process-state.ts';
 import type { KernelLaunch, Placed, Recorded, Recorder, Writing } from '../recorder.ts';
 import { guardedShape } from '../symbolic-shape.ts';
-import { placeOf, sharesMemory, Tensor } from '../tensor.ts';
+import { placeOf, sharesMemory, Tensor, withoutPlace } from '../tensor.ts';
 import { GraphLeaving } from './graph-leaving.ts';
 import { inputMeta } from './input-meta.ts';
 import type { DynamicAxis } from './input-meta.ts';
@@ -171,8 +170,9 @@ export class TraceSession implements Recorder {
   /** Whether a graph cannot say what follows from a use of `tensor`, or a write of `value` to it, as memory is seen in other places. */
   conflicts(tensor: Tensor, write?: Writing & { readonly value: Tensor }): boolean {
     if (write !== undefined) this.#viewOf(write.value); // from now on an input, if it is memory
-    if (tensor.backing.kind === 'disposed') return false;
-    const view = tensor.backing.kind === 'placed' ? this.#captured.get(tensor) : (tensor.backing.handle as TracedView);
+    const { backing } = tensor;
+    if (backing.kind === 'disposed' || backing.kind === 'mapped') return false;
+    const view = backing.kind === 'placed' ? this.#captured.get(tensor) : (backing.handle as TracedView);
     if (view !== undefined)
       return write !== undefined && (this.#sharing(view.memory).length > 0 || !isUndone(this.#builder, view, write));
     const others = this.#inputs.filter((other) => write !== undefined || other.version > 0);
@@ -292,8 +292,9 @@ export class TraceSession implements Recorder {
           this.#captured.get(tensor) ??
           this.#placeholder(tensor, 'capture', this.#inputMeta(tensor, this.#options.owner?.axesOf(tensor) ?? []))
         );
+      case 'mapped':
       case 'disposed':
-        throw disposedTensor(tensor.shape, tensor.dtype);
+        throw withoutPlace(tensor, 'a traced call');
     }
   }
 

@@ -209,7 +209,7 @@ export class Trail {
       const input = this.#session.placeholderOf(tensor);
       return input === undefined ? { kind: 'new' } : { kind: 'input', input };
     }
-    if (backing.kind === 'disposed' || backing.recorder !== this.#recorder) return undefined;
+    if (backing.kind !== 'recorded' || backing.recorder !== this.#recorder) return undefined;
     const view = this.#views.get(backing.handle);
     if (view !== undefined) return { kind: 'view', view };
     const { memory, steps } = backing.handle as TracedView;

@@ -1,0 +1,78 @@
+// The calls of vmap that are under way, one within another, and the tensors in them. A tensor at a level has the shape that it has
+// for one sample; behind it is a whole tensor, which has the samples along its first axis, or is the same for all of them.
+import type { Index } from '@tsinductor/ir';
+import type { Device } from '../device.ts';
+import { processState } from '../process-state.ts';
+import { guardedShape, indexesOf, symbolicSizes } from '../symbolic-shape.ts';
+import { Tensor } from '../tensor.ts';
+
+/** What random numbers are under vmap: refused, drawn for each sample, or the same for all of them. */
+export type Randomness = 'error' | 'different' | 'same';
+
+/** One call of vmap. */
+export interface MapLevel {
+  /** How many are around it. */
+  readonly depth: number;
+  /** How many samples there are. */
+  readonly count: Index;
+  readonly randomness: Randomness;
+  isOpen: boolean;
+}
+
+/** What stands behind a tensor at a level. */
+export interface Mapped {
+  readonly kind: 'mapped';
+  readonly level: MapLevel;
+  readonly whole: Tensor;
+  /** Whether the whole has the samples along its first axis. */
+  readonly differs: boolean;
+  readonly device: Device;
+}
+
+/** The level that is innermost now. */
+export const currentLevel = (): MapLevel | undefined => processState.mapping.at(-1);
+
+export const isMapping = (): boolean => processState.mapping.length > 0;
+
+export function mappedOf({ backing }: Tensor): Mapped | undefined {
+  return backing.kind === 'mapped' ? backing : undefined;
+}
+
+/** The innermost level of any of the tensors; undefined where none is at one. */
+export function levelAmong(tensors: readonly Tensor[]): MapLevel | undefined {
+  let found: MapLevel | undefined;
+  for (const tensor of tensors) {
+    const level = mappedOf(tensor)?.level;
+    if (level !== undefined && (found === undefined || level.depth > found.depth)) found = level;
+  }
+  return found;
+}
+
+/** What the tensor is outside of a level: itself where it is not at that level. */
+export function outside(tensor: Tensor, level: MapLevel): { readonly whole: Tensor; readonly differs: boolean } {
+  const mapped = mappedOf(tensor);
+  return mapped?.level === level ? mapped : { whole: tensor, differs: false };
+}
+
+/** A tensor at a level. */
+export function mappedTensor(level: MapLevel, whole: Tensor, differs: boolean): Tensor {
+  const { dtype, shape, strides, device } = whole;
+  const layout = differs ? { shape: ofSample(shape), strides: ofSample(strides) } : { shape, strides };
+  return new Tensor(dtype, layout, { kind: 'mapped', level, whole, differs, device });
+}
+
+/** Whether gradients are recorded of what the tensor is outside of its level. */
+export function dependsOutside(tensor: Tensor): boolean {
+  const whole = mappedOf(tensor)?.whole;
+  return whole !== undefined && (whole.gradient?.requiresGrad === true || dependsOutside(whole));
+}
+
+/** All but the first, symbolic where they are. */
+function ofSample(sizes: readonly number[]): readonly number[] {
+  const environment = processState.recorder?.sizes;
+  if (environment === undefined || symbolicSizes(sizes) === undefined) return sizes.slice(1);
+  return guardedShape(indexesOf(sizes).slice(1), environment);
+}
+
+/** Whether someone takes the operators of a function that runs now: a trace, or vmap. */
+export const isTransformed = (): boolean => isMapping() || processState.recorder !== undefined;
