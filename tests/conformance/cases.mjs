@@ -51,7 +51,7 @@ export function tensorsOf(value, path = []) {
   );
 }
 
-const replaceTensors = (value, replace) => {
+export const replaceTensors = (value, replace) => {
   if (isTensor(value)) return replace(value);
   if (Array.isArray(value)) return value.map((item) => replaceTensors(item, replace));
   return value;

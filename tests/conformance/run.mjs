@@ -1,8 +1,9 @@
 // The conformance runner: golden cases against a backend.
 //
 //   node tests/conformance/run.mjs --golden DIR [--backend interpreter|javascript|cpp|cuda-emulated|cuda] [--kind forward|grad|error] [--op NAME]
-//                                  [--sample N] [--dynamic] [--config JSON] [--verbose] [--json FILE]
+//                                  [--sample N] [--dynamic] [--vmap] [--config JSON] [--verbose] [--json FILE]
 //
+// Under --vmap each case that throws no error is mapped, eagerly, against a loop.
 // Prints failing ids by op and ends with `conformance: N passed, N failed, N unsupported`. Exit status 1 if any failed.
 import { writeFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
@@ -11,6 +12,7 @@ import { difference } from './compare.mjs';
 import { backends } from './executors.mjs';
 import { Golden, valueAt } from './golden.mjs';
 import { gradientDifference, gradientJob, isDisputed, recordedDifference } from './gradients.mjs';
+import { isRefusal, mappedDifference } from './mapped.mjs';
 import { SegmentRounds } from './segments.mjs';
 
 const { values: options } = parseArgs({
@@ -21,6 +23,7 @@ const { values: options } = parseArgs({
     op: { type: 'string' },
     sample: { type: 'string' },
     dynamic: { type: 'boolean', default: false },
+    vmap: { type: 'boolean', default: false },
     config: { type: 'string' },
     verbose: { type: 'boolean', default: false },
     json: { type: 'string' },
@@ -28,7 +31,7 @@ const { values: options } = parseArgs({
 });
 if (options.golden === undefined || !(options.backend in backends)) {
   console.error(
-    'usage: --golden DIR [--backend interpreter|javascript|cpp|cuda-emulated|cuda] [--kind forward|grad|error] [--op NAME] [--sample N] [--dynamic] [--config JSON] [--verbose] [--json FILE]',
+    'usage: --golden DIR [--backend interpreter|javascript|cpp|cuda-emulated|cuda] [--kind forward|grad|error] [--op NAME] [--sample N] [--dynamic] [--vmap] [--config JSON] [--verbose] [--json FILE]',
   );
   process.exit(2);
 }
@@ -159,6 +162,16 @@ async function runSegments() {
     console.log(`${segmented.length} cases that read values, in ${rounds.count} compiled segments`);
 }
 
+/** A case under vmap against a loop. */
+function checkMapped(test) {
+  try {
+    const why = mappedDifference(test, { isGradient: test.entry.kind === 'grad' });
+    record(test.entry, why === undefined ? 'passed' : why === 'skipped' ? 'unsupported' : 'failed', why);
+  } catch (error) {
+    record(test.entry, isRefusal(error) ? 'unsupported' : 'failed', message(error));
+  }
+}
+
 function traceTest(test) {
   try {
     const job = traceCall(test.how, test, { dynamic: options.dynamic });
@@ -217,7 +230,9 @@ for (const [position, entry] of chosen.entries()) {
   if (test === undefined) record(entry, 'unsupported', `no ${entry.aten}`);
   else if (isDisputed(entry))
     console.log(`${entry.id}: left out, as PyTorch's own gradient is not that of the function`);
-  else if (test.how.isEager || (entry.kind === 'error' && ['interpreter', 'javascript'].includes(options.backend)))
+  else if (options.vmap) {
+    if (!test.how.isEager && entry.kind !== 'error') checkMapped(test);
+  } else if (test.how.isEager || (entry.kind === 'error' && ['interpreter', 'javascript'].includes(options.backend)))
     runWithReads(test);
   else waiting.push(test);
   if (waiting.length >= backend.batch || position === chosen.length - 1) {

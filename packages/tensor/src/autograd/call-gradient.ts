@@ -66,7 +66,7 @@ function neededInputs({ nodes, outputs }: Graph): readonly number[] {
 /** Runs it on memory that exists. */
 export const runGradient = (gradient: CallGradient, inputs: readonly Tensor[]): readonly Tensor[] =>
   levelAmong(inputs) === undefined
-    ? defaultExecutor().runKept(`gradient ${gradient.key}`, gradient.graph, inputs)
+    ? defaultExecutor().runKept(`gradient ${gradient.key}`, () => gradient.graph, inputs)
     : runMapped(gradient.graph, { key: `gradient ${gradient.key}`, name: 'gradient' }, inputs);
 
 /** Makes its nodes calls, which are recorded as any that a program makes. */

@@ -88,9 +88,10 @@ export class EagerExecutor {
   }
 
   /** Runs a graph of primitives that has a key: what it takes to run is kept. */
-  runKept(key: string, graph: Graph, inputs: readonly Tensor[]): readonly Tensor[] {
+  runKept(key: string, make: () => Graph, inputs: readonly Tensor[]): readonly Tensor[] {
     let plan = this.#plans.get(key);
     if (plan === undefined) {
+      const graph = make();
       const results = graph.outputs.map((_, output): PlannedResult => ({ kind: 'computed', output }));
       plan = { results, program: new GraphProgram(graph, this.loops) };
       this.#plans.set(key, plan);

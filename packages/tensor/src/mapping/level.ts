@@ -1,7 +1,10 @@
 // The calls of vmap that are under way, one within another, and the tensors in them. A tensor at a level has the shape that it has
 // for one sample; behind it is a whole tensor, which has the samples along its first axis, or is the same for all of them.
+import { contiguousStrides } from '@tsinductor/graph';
 import type { Index } from '@tsinductor/ir';
 import type { Device } from '../device.ts';
+import { rowMajor } from '../layout.ts';
+import type { Layout } from '../layout.ts';
 import { processState } from '../process-state.ts';
 import { guardedShape, indexesOf, symbolicSizes } from '../symbolic-shape.ts';
 import { Tensor } from '../tensor.ts';
@@ -54,11 +57,16 @@ export function outside(tensor: Tensor, level: MapLevel): { readonly whole: Tens
   return mapped?.level === level ? mapped : { whole: tensor, differs: false };
 }
 
-/** A tensor at a level. */
+/** A tensor at a level. Where its samples differ it has the strides of a contiguous one: they are not each in one place. */
 export function mappedTensor(level: MapLevel, whole: Tensor, differs: boolean): Tensor {
   const { dtype, shape, strides, device } = whole;
-  const layout = differs ? { shape: ofSample(shape), strides: ofSample(strides) } : { shape, strides };
-  return new Tensor(dtype, layout, { kind: 'mapped', level, whole, differs, device });
+  return new Tensor(dtype, differs ? layoutOfSample(shape) : { shape, strides }, {
+    kind: 'mapped',
+    level,
+    whole,
+    differs,
+    device,
+  });
 }
 
 /** Whether gradients are recorded of what the tensor is outside of its level. */
@@ -67,11 +75,15 @@ export function dependsOutside(tensor: Tensor): boolean {
   return whole !== undefined && (whole.gradient?.requiresGrad === true || dependsOutside(whole));
 }
 
-/** All but the first, symbolic where they are. */
-function ofSample(sizes: readonly number[]): readonly number[] {
+/** Without the first axis; sizes are symbolic where they are so. */
+function layoutOfSample(sizes: readonly number[]): Pick<Layout, 'shape' | 'strides'> {
   const environment = processState.recorder?.sizes;
-  if (environment === undefined || symbolicSizes(sizes) === undefined) return sizes.slice(1);
-  return guardedShape(indexesOf(sizes).slice(1), environment);
+  if (environment === undefined || symbolicSizes(sizes) === undefined) {
+    const shape = sizes.slice(1);
+    return { shape, strides: rowMajor(shape) };
+  }
+  const shape = indexesOf(sizes).slice(1);
+  return { shape: guardedShape(shape, environment), strides: guardedShape(contiguousStrides(shape), environment) };
 }
 
 /** Whether someone takes the operators of a function that runs now: a trace, or vmap. */

@@ -2,15 +2,14 @@
 // makes it for all samples. The graph is made of the expansion into primitives by the batching rules, and runs as any graph; where
 // results may be views, or something is recorded outside of the level, its nodes are calls of their own.
 import { at } from '@tsinductor/base';
-import { batchGraph, contiguousMeta, decompose, GraphBuilder } from '@tsinductor/graph';
-import type { BatchedGraph, Graph, Meta } from '@tsinductor/graph';
+import { batchGraph, decompose, GraphBuilder } from '@tsinductor/graph';
+import type { BatchedGraph, Graph } from '@tsinductor/graph';
 import { mayAlias } from '../alias.ts';
 import { isTracking, requiresGrad } from '../autograd/record.ts';
 import { replayGraph } from '../autograd/call-gradient.ts';
 import type { BoundCall } from '../bound-call.ts';
 import { defaultExecutor, symbolicMeta, TensorPerformer } from '../perform.ts';
 import { processState } from '../process-state.ts';
-import { indexesOf } from '../symbolic-shape.ts';
 import type { Tensor } from '../tensor.ts';
 import { levelAmong, mappedTensor, outside } from './level.ts';
 import type { MapLevel } from './level.ts';
@@ -26,7 +25,7 @@ export function callMapped(call: BoundCall, level: MapLevel): readonly Tensor[] 
   }
   const outputs = mayAlias(operator) ? 'shared' : operator.kind === 'creation' ? 'each' : 'apart';
   const key = `${operator.name} ${JSON.stringify(args)} ${JSON.stringify(attrs)}`;
-  const make = (): Graph => graphOf(call, level);
+  const make = (): Graph => graphOf(call);
   return runAtLevel({ key, name: operator.name, make, outputs, tensors }, level);
 }
 
@@ -37,8 +36,12 @@ export function runMapped(
   tensors: readonly Tensor[],
 ): readonly Tensor[] {
   const level = levelAmong(tensors);
-  if (level === undefined) return defaultExecutor().runKept(named.key, decompose(graph), tensors);
-  return runAtLevel({ ...named, make: () => graph, outputs: 'apart', tensors }, level);
+  if (level !== undefined) return runAtLevel({ ...named, make: () => graph, outputs: 'apart', tensors }, level);
+  const results = defaultExecutor().runKept(named.key, () => decompose(graph), tensors);
+  const { length } = graph.outputs;
+  // Behind the outputs stand those that were computed for their checks alone.
+  for (const result of results.slice(length)) result.dispose();
+  return results.slice(0, length);
 }
 
 interface Program {
@@ -93,18 +96,10 @@ function batched(
   return processState.recorder === undefined ? defaultExecutor().batchedOf(key, make) : make();
 }
 
-function graphOf(call: BoundCall, level: MapLevel): Graph {
+function graphOf(call: BoundCall): Graph {
   const sizes = processState.recorder?.sizes;
   const builder = new GraphBuilder(sizes === undefined ? {} : { sizes });
-  call.tensors.forEach((tensor, position) =>
-    builder.placeholder(`input${String(position)}`, metaOfSample(tensor, level)),
-  );
+  call.tensors.forEach((tensor, position) => builder.placeholder(`input${String(position)}`, symbolicMeta(tensor)));
   builder.output(...builder.callAll(call.operator.name, call.args, call.attrs));
   return builder.finish();
-}
-
-/** What is known of a sample: the elements of one that differs are not where those of a tensor of its own would be. */
-function metaOfSample(tensor: Tensor, level: MapLevel): Meta {
-  const { whole, differs } = outside(tensor, level);
-  return differs ? contiguousMeta(indexesOf(whole.shape).slice(1), tensor.dtype) : symbolicMeta(whole);
 }
