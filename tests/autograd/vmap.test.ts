@@ -56,6 +56,13 @@ describe('a mapped function', () => {
     expect(vmap((_x: Tensor) => w, { outAxes: null })(xs)).toBe(w);
   });
 
+  test('promotes as samples do: one without dims gives way to a vector', () => {
+    const scales = tensor([2, 3, 4], { dtype: 'f64' });
+    const scaled = vmap((x: Tensor, scale: Tensor) => x.mul(scale))(xs, scales);
+    expect(scaled.dtype).toBe('f32');
+    close(scaled, xs.mul(scales.to('f32').unsqueeze(1)));
+  });
+
   test('nests', () => {
     const dots = vmap((x: Tensor) => vmap((y: Tensor) => x.dot(y).add(x.sum()))(xs))(xs);
     close(dots, xs.matmul(xs.t()).add(xs.sum(1, true)));

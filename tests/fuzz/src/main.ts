@@ -14,6 +14,7 @@ import { callable } from './generate.ts';
 import { printProgram } from './print-program.ts';
 import type { FuzzProgram } from './program.ts';
 import { fuzzGradients } from './check-gradients.ts';
+import { fuzzVmap } from './check-vmap.ts';
 import { fuzzViews } from './check-views.ts';
 import { shrink } from './shrink.ts';
 import { Worker } from './worker-pool.ts';
@@ -25,6 +26,7 @@ interface Options {
   readonly calls: number | undefined;
   readonly views: number | undefined;
   readonly grad: boolean;
+  readonly vmap: boolean;
   readonly seed: number;
   readonly first: number;
   readonly minutes: number | undefined;
@@ -53,6 +55,7 @@ const readOptions = (): Options =>
     })
     .option('views', { type: 'number', describe: 'programs of views, writes and reads instead of graphs: how many' })
     .option('grad', { type: 'boolean', default: false, describe: 'gradients of the graphs, against differences' })
+    .option('vmap', { type: 'boolean', default: false, describe: 'the graphs under vmap, against a loop' })
     .option('seed', { type: 'number', default: 1, describe: 'the same seed gives the same graphs' })
     .option('first', { type: 'number', default: 0, describe: 'number of the first graph' })
     .option('minutes', { type: 'number', describe: 'start no further batch after so many minutes' })
@@ -293,26 +296,42 @@ function runViews(programs: number, { seed, first, out }: Options): number {
   }
 }
 
-/** Gradients of random programs against differences. */
-function runGradients({ graphs: programs, seed, first, out }: Options): number {
+interface Judged {
+  readonly status: 'passed' | 'open' | 'failed';
+  readonly reason?: string;
+}
+
+interface Judging {
+  readonly programs: number;
+  readonly seed: number;
+  readonly first: number;
+  readonly progress: (text: string) => void;
+}
+
+/** Programs that are judged in this process, by a check whose name is `what`. */
+function runJudged(
+  what: string,
+  check: (options: Judging) => readonly Judged[],
+  { graphs: programs, seed, first, out }: Options,
+): number {
   const progress = (text: string): void => {
     console.error(text);
   };
   const cacheDir = mkdtempSync(join(tmpdir(), 'tsinductor-fuzz-'));
   try {
     setConfig({ cacheDir, compileThreads: 1 });
-    const verdicts = fuzzGradients({ programs, seed, first, progress });
+    const verdicts = check({ programs, seed, first, progress });
     const failures = verdicts.filter(({ status }) => status === 'failed');
     const reasons = new Map<string, number>();
-    for (const verdict of verdicts)
-      if (verdict.status === 'open') reasons.set(verdict.reason, (reasons.get(verdict.reason) ?? 0) + 1);
+    for (const { status, reason = '' } of verdicts)
+      if (status === 'open') reasons.set(reason, (reasons.get(reason) ?? 0) + 1);
     if (failures.length > 0) {
       mkdirSync(out, { recursive: true });
-      writeFileSync(join(out, `gradients-${String(seed)}.json`), JSON.stringify(failures));
+      writeFileSync(join(out, `${what}-${String(seed)}.json`), JSON.stringify(failures));
     }
     const open = [...reasons].map(([reason, count]) => `${String(count)} ${reason}`).join('; ');
     const passed = verdicts.filter(({ status }) => status === 'passed').length;
-    console.log(`fuzz of gradients: ${String(passed)} passed, ${String(failures.length)} failed; not judged: ${open}`);
+    console.log(`fuzz of ${what}: ${String(passed)} passed, ${String(failures.length)} failed; not judged: ${open}`);
     return failures.length === 0 ? 0 : 1;
   } finally {
     rmSync(cacheDir, { recursive: true, force: true });
@@ -344,7 +363,8 @@ async function runJavascript({ graphs, seed, first, out, shrinkSeconds }: Option
 function runAll(options: Options): number | Promise<number> {
   if (options.calls !== undefined) return runCalls(options.calls, options);
   if (options.views !== undefined) return runViews(options.views, options);
-  if (options.grad) return runGradients(options);
+  if (options.grad) return runJudged('gradients', fuzzGradients, options);
+  if (options.vmap) return runJudged('vmap', fuzzVmap, options);
   if (options.backend === 'javascript') return runJavascript(options);
   return new FuzzRun(options).run();
 }

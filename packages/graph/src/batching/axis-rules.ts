@@ -1,11 +1,14 @@
 // Batching of pointwise ops, reductions, views and what else goes along axes: dims count from one further, and shapes begin with
 // the samples.
 import { at } from '@tsinductor/base';
-import { isValue } from '../argument-reader.ts';
+import type { DType } from '@tsinductor/base';
+import { isPointwise, pointwise as table, resolveDTypes } from '@tsinductor/ops';
+import { isScalar, isValue } from '../argument-reader.ts';
+import { categoryDTypes } from '../gradient/pointwise-rule.ts';
 import type { Attr, ValueRef } from '../graph.ts';
 import { one, product, sizesAttr, zero } from '../shape.ts';
 import type { Shape } from '../shape.ts';
-import type { BatchingRule, SampleCall } from './rule.ts';
+import type { Batcher, BatchingRule, SampleCall } from './rule.ts';
 import { callOf } from './rule.ts';
 
 const inputOf = ({ a }: SampleCall): ValueRef => a.tensor('input');
@@ -86,8 +89,40 @@ const require: BatchingRule = (b, call) => {
 
 const pointwise: BatchingRule = (b, call) => {
   const { length } = resultShape(call);
-  return callOf(b, call, { args: call.args.map((arg) => (isValue(arg) ? b.aligned(arg, length) : arg)) });
+  const dtypes = operandDTypes(b, call);
+  const operand = (value: ValueRef, position: number): ValueRef => {
+    const dtype = dtypes?.[position];
+    return b.aligned(dtype === undefined ? value : castSame(b, value, dtype), length);
+  };
+  return callOf(b, call, {
+    args: call.args.map((arg, position) => (isValue(arg) ? operand(arg, position) : arg)),
+  });
 };
+
+/**
+ * In what dtypes the operands of one sample meet, where theirs differ: a tensor without dims gives way to others, which a vector of
+ * those of all samples would not. Undefined where nothing has to be cast.
+ */
+function operandDTypes(b: Batcher, { target, args }: SampleCall): readonly (DType | undefined)[] | undefined {
+  const op = isPointwise(target) ? table[target] : undefined;
+  const values = args.filter(isValue);
+  if (op === undefined || values.every((value) => b.c.dtype(value) === b.c.dtype(at(values, 0)))) return undefined;
+  const { operands } = resolveDTypes(
+    op,
+    args.map((arg) => {
+      if (isValue(arg)) return { dtype: b.c.dtype(arg), rank: b.rank(arg) === 0 ? 'zeroDim' : 'tensor' };
+      return { dtype: isScalar(arg) ? categoryDTypes[arg.category] : 'f32', rank: 'scalar' };
+    }),
+  );
+  return operands.map((dtype, position) => (op.rule === 'select' && position === 0 ? undefined : dtype));
+}
+
+/** The value in a dtype, and known to differ if it did. */
+function castSame(b: Batcher, value: ValueRef, dtype: DType): ValueRef {
+  const cast = b.c.cast(value, dtype);
+  if (b.differs(value)) b.mark(cast);
+  return cast;
+}
 
 const reduction: BatchingRule = (b, call) => {
   const [x, dims] = [inputOf(call), call.a.ints('dims')];

@@ -13,14 +13,14 @@ import type { GradientRule } from './rule.ts';
 
 const operandNames = ['x', 'y', 'z'];
 
-const categories = { bool: 'bool', int: 'i64', float: 'f32' } as const;
+export const categoryDTypes = { bool: 'bool', int: 'i64', float: 'f32' } as const;
 
 function dtypesOf(c: Composer, op: PointwiseOp, args: readonly Arg[]): { compute: DType; result: DType } {
   return resolveDTypes(
     op,
     args.map((arg) => {
       if (isValue(arg)) return { dtype: c.dtype(arg), rank: c.rank(arg) === 0 ? 'zeroDim' : 'tensor' };
-      return { dtype: isScalar(arg) ? categories[arg.category] : 'f32', rank: 'scalar' };
+      return { dtype: isScalar(arg) ? categoryDTypes[arg.category] : 'f32', rank: 'scalar' };
     }),
   );
 }
