@@ -3,6 +3,8 @@
 import { at, isFloat } from '@tsinductor/base';
 import { dispatchOne } from '../dispatch.ts';
 import { located } from '../location.ts';
+import { dependsOutside, levelAmong } from '../mapping/level.ts';
+import { differing } from '../mapping/whole.ts';
 import { processState } from '../process-state.ts';
 import { randomState } from '../random.ts';
 import { copyInto } from '../write.ts';
@@ -51,10 +53,14 @@ export function customVjp<Args extends readonly unknown[], Result, Saved>(
   for (const each of [fn, forward, backward] as readonly unknown[])
     if (typeof each !== 'function') throw located(notAFunction('customVjp', each));
   return (...args) => {
-    if (!isTracking() || !floatsIn(args).some(requiresGrad)) return fn(...args);
     const inputs = floatsIn(args);
+    if (!isTracking() || !inputs.some((tensor) => requiresGrad(tensor) || dependsOutside(tensor))) return fn(...args);
+    const level = levelAmong(inputs);
     const [given, saved] = withoutGradients(() => forward(...args));
-    const result = mapTensors(given, (tensor) => (inputs.includes(tensor) ? dispatchOne('detach', [tensor]) : tensor));
+    const own = (tensor: Tensor): Tensor => (inputs.includes(tensor) ? dispatchOne('detach', [tensor]) : tensor);
+    const result = withoutGradients(() =>
+      mapTensors(given, (tensor) => (level === undefined ? own(tensor) : differing(own(tensor), level))),
+    );
     const results = floatsIn(result);
     recordFunction(fn.name === '' ? 'customVjp' : fn.name, { inputs, results }, (cotangents) => {
       const cotangent = mapTensors(

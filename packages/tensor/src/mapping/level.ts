@@ -15,11 +15,26 @@ export type Randomness = 'error' | 'different' | 'same';
 /** One call of vmap. */
 export interface MapLevel {
   /** How many are around it. */
-  readonly depth: number;
+  depth: number;
   /** How many samples there are. */
   readonly count: Index;
   readonly randomness: Randomness;
   isOpen: boolean;
+}
+
+/** Runs `work` at a level that has ended, or is not the innermost: a step of a backward pass may come later than its forward pass. */
+export function reopened<T>(level: MapLevel, work: () => T): T {
+  const { depth, isOpen } = level;
+  level.depth = processState.mapping.length;
+  level.isOpen = true;
+  processState.mapping.push(level);
+  try {
+    return work();
+  } finally {
+    processState.mapping.pop();
+    level.depth = depth;
+    level.isOpen = isOpen;
+  }
 }
 
 /** What stands behind a tensor at a level. */
