@@ -3,6 +3,7 @@ import { describe, expect, test } from '@jest/globals';
 import {
   compile,
   customVjp,
+  defineOp,
   grad,
   hessian,
   jacrev,
@@ -182,6 +183,47 @@ describe('with gradients', () => {
     close(compile((v: Tensor) => perSample(v, xs))(w), wanted);
     const outer = (v: Tensor): Tensor => perSample(v, xs).square().sum();
     close(compile(grad(outer))(w), grad(outer)(w));
+  });
+});
+
+describe('custom ops', () => {
+  const cube = defineOp({
+    name: 'mapped::cube',
+    schema: '(Tensor x, float scale) -> Tensor',
+    meta: ({ x }) => x,
+    eager: ({ x, scale }) =>
+      tensor(Float32Array.from(x.toTypedArray() as Float32Array, (v) => scale * v ** 3)).reshape([...x.shape]),
+    gradient: ({ x, scale }, { grads }) => ({
+      x: x
+        .square()
+        .mul(3 * scale)
+        .mul(grads[0]),
+    }),
+  });
+  const raise = defineOp({
+    name: 'mapped::raise',
+    schema: '(Tensor(a!) x, Tensor y) -> ()',
+    meta: () => [],
+    eager: ({ x, y }) => {
+      x.add_(y);
+    },
+  });
+  const cubes = (x: Tensor): Tensor => cube(x, 2).sum();
+
+  test('are called for each sample, with gradients on both sides', () => {
+    close(vmap((x: Tensor) => cube(x, 2))(xs), xs.pow(3).mul(2));
+    close(vmap(grad(cubes))(xs), xs.square().mul(6));
+    close(grad((x: Tensor) => vmap(cubes)(x).sum())(xs), xs.square().mul(6));
+    close(compile(vmap(grad(cubes)))(xs), xs.square().mul(6));
+  });
+
+  test('write to what is mapped, and to nothing that all samples share', () => {
+    const target = xs.clone();
+    const raised = (x: Tensor, y: Tensor): Tensor => (raise(x, y), x);
+    vmap(raised, { inAxes: [0, null] })(target, w);
+    close(target, xs.add(w));
+    const shared = vmap(raised, { inAxes: [null, 0] });
+    expect(() => shared(w.clone(), xs)).toThrow(expect.objectContaining({ code: 'VMAP_IN_PLACE' }));
   });
 });
 

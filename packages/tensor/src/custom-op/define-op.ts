@@ -7,10 +7,12 @@ import { bindCall, splitOptions } from '../bound-call.ts';
 import type { BoundCall } from '../bound-call.ts';
 import { describe } from '../errors.ts';
 import { located } from '../location.ts';
+import { dependsOutside, levelAmong } from '../mapping/level.ts';
 import { processState } from '../process-state.ts';
 import type { Tensor } from '../tensor.ts';
 import { assembleResult, customOpCode, hostCall, runEager, runLowering } from './custom-op.ts';
 import type { AnyOpDefinition, CustomOpCode } from './custom-op.ts';
+import { mappedResults } from './mapped-op.ts';
 import { badDefinition, badOpName, disposedOp, opNameTaken } from './op-errors.ts';
 import { withOpGradient } from './op-gradient.ts';
 import type { OpArguments, OpCall, OpOutputs, OpResult } from './op-signature.ts';
@@ -110,11 +112,13 @@ function callOp(code: CustomOpCode, given: readonly unknown[]): unknown {
   const { positional, named } = splitOptions(given);
   const call = bindCall(code.operator, positional, named);
   const run = (): readonly Tensor[] => newResults(code, call);
-  const isTracked = isTracking() && call.tensors.some(requiresGrad);
+  const isTracked = isTracking() && call.tensors.some((tensor) => requiresGrad(tensor) || dependsOutside(tensor));
   return assembleResult(code, call, isTracked ? withOpGradient(code, call, run) : run());
 }
 
 function newResults(code: CustomOpCode, call: BoundCall): readonly Tensor[] {
+  const level = levelAmong(call.tensors);
+  if (level !== undefined) return mappedResults(code, call, { level, run: (sample) => newResults(code, sample) });
   const { recorder } = processState;
   if (recorder === undefined) return runEager(code, call, call.tensors);
   const { lowering } = code.definition;

@@ -8,6 +8,7 @@ import { withoutGradients } from '../autograd/grad-mode.ts';
 import { requiresGrad } from '../autograd/record.ts';
 import type { BoundCall } from '../bound-call.ts';
 import { dispatchOne } from '../dispatch.ts';
+import { dependsOutside } from '../mapping/level.ts';
 import { isTensor } from '../tensor.ts';
 import type { Tensor } from '../tensor.ts';
 import { namedArguments } from './custom-op.ts';
@@ -18,7 +19,7 @@ export function withOpGradient(code: CustomOpCode, call: BoundCall, run: () => r
   const { tensors } = call;
   if (gradient === undefined) {
     const results = run();
-    const isLost = lowering === undefined && !results.some((result) => requiresGrad(result));
+    const isLost = lowering === undefined && !results.some((result) => requiresGrad(result) || dependsOutside(result));
     if (isLost)
       recordFunction(code.name, { inputs: tensors, results }, () => {
         throw noOpGradient(code.name);

@@ -37,6 +37,10 @@ export function reopened<T>(level: MapLevel, work: () => T): T {
   }
 }
 
+/** How many samples there are, as a number. */
+export const countOf = ({ count }: MapLevel): number =>
+  count.kind === 'int' ? count.value : (processState.recorder?.sizes.toNumber(count) ?? 0);
+
 /** What stands behind a tensor at a level. */
 export interface Mapped {
   readonly kind: 'mapped';

@@ -1,7 +1,6 @@
 // Random numbers under vmap: what the option `randomness` of each level says of them.
 import { mappedRandom } from './errors.ts';
-import { mappedTensor } from './level.ts';
-import type { MapLevel } from './level.ts';
+import { countOf, mappedTensor } from './level.ts';
 import { processState } from '../process-state.ts';
 import type { Tensor } from '../tensor.ts';
 
@@ -28,9 +27,6 @@ export function drawnForSamples(
 export function refuseRandom(name: string): void {
   if (processState.mapping.some(({ randomness }) => randomness === 'error')) throw mappedRandom(name);
 }
-
-const countOf = ({ count }: MapLevel): number =>
-  count.kind === 'int' ? count.value : (processState.recorder?.sizes.toNumber(count) ?? 0);
 
 function outsideLevels<T>(work: () => T): T {
   const levels = processState.mapping.splice(0);
