@@ -186,6 +186,15 @@ describe('with gradients', () => {
   });
 });
 
+test('a compiled mapped function takes any number of samples', () => {
+  const compiled = compile(vmap(normal), { dynamic: true });
+  for (const count of [3, 5]) {
+    const samples = randn([count, 4]);
+    close(compiled(samples), vmap(normal)(samples));
+  }
+  expect(compiled.graphs()).toHaveLength(1);
+});
+
 describe('custom ops', () => {
   const cube = defineOp({
     name: 'mapped::cube',
