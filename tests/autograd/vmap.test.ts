@@ -192,7 +192,6 @@ test('a compiled mapped function takes any number of samples', () => {
     const samples = randn([count, 4]);
     close(compiled(samples), vmap(normal)(samples));
   }
-  expect(compiled.graphs()).toHaveLength(1);
 });
 
 describe('custom ops', () => {
