@@ -1,6 +1,6 @@
 // The effects of the settings of lowering and scheduling, seen in the loops and decisions of a graph.
 import { expect } from '@jest/globals';
-import { arange, cat, randn, tensor, zeros } from 'tsinductor';
+import { arange, cat, nn, randn, tensor, zeros } from 'tsinductor';
 import type { GraphReport, Tensor } from 'tsinductor';
 import { compiledWith, reportOf, sourceOf } from './effect.ts';
 import type { Effect, Options } from './effect.ts';
@@ -30,7 +30,31 @@ const inChunks = (options: Options): boolean =>
     ({ description }) => description.includes('in chunks, merged in order'),
   );
 
+/** What a layer over a weight of its own computes once. */
+function frozenBy(options: Options): readonly string[] {
+  const weight = randn([32, 16]);
+  return reportOf((x) => nn.functional.linear(x, weight.mul(2)), [randn([8, 16])], options).frozen ?? [];
+}
+
 export const loweringEffects = {
+  freezing: () => {
+    expect(frozenBy({})).toEqual([]);
+    expect(frozenBy({ freezing: true })).toHaveLength(1);
+  },
+  freezingDiscardParameters: () => {
+    const isThere = (freezingDiscardParameters: boolean): boolean => {
+      const weight = randn([32, 16]);
+      reportOf((x) => nn.functional.linear(x, weight), [randn([8, 16])], { freezing: true, freezingDiscardParameters });
+      return !weight.isDisposed;
+    };
+    expect([false, true].map(isThere)).toEqual([true, false]);
+  },
+  'cpp.weightPrepack': () => {
+    expect(frozenBy({ freezing: true })).toEqual([expect.stringContaining('permute')]);
+    expect(frozenBy({ freezing: true, cpp: { weightPrepack: false } })).not.toEqual([
+      expect.stringContaining('permute'),
+    ]);
+  },
   realizeReadsThreshold: () => {
     expect([{}, { realizeReadsThreshold: 1 }].map(inlinesShared)).toEqual([true, false]);
   },

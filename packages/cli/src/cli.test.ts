@@ -45,7 +45,7 @@ describe('config', () => {
     expect(namesOf('aliases')).toContain('NUM_BUILDERS');
     expect(namesOf('warnings')).toContain('group_fusion');
     expect(namesOf('instead')).toContain('cpp_wrapper');
-    expect(namesOf('waiting')).toContain('freezing');
+    expect(namesOf('waiting')).toContain('max_autotune');
     expect((rows ?? []).map(({ name }) => name)).toEqual([...settingNames].sort());
     expect(rows?.find(({ name }) => name === 'sizeAsserts')).toMatchObject({
       value: false,
@@ -64,7 +64,7 @@ describe('config', () => {
   test('shows what becomes of every other name that is known', async () => {
     const said = async (name: string): Promise<string> => (await run(['config', name])).out;
     expect(await said('NUM_BUILDERS')).toMatch(/NUM_BUILDERS +sets compileThreads/);
-    expect(await said('freezing')).toMatch(/not built yet[^]*TORCHINDUCTOR_FREEZING +it waits for freezing/);
+    expect(await said('max_autotune')).toMatch(/not built yet[^]*TORCHINDUCTOR_MAX_AUTOTUNE +it waits for tuning/);
     expect(await said('group_fusion')).toMatch(/without effect[^]*group_fusion +torch has/);
     expect(await said('cpp_wrapper')).toMatch(/no setting here[^]*There is no other wrapper/);
     expect(await said('torchLogs')).not.toContain('not built yet');

@@ -40,6 +40,8 @@ export interface GraphReport {
   readonly decisions: readonly Decision[];
   /** Custom ops without a lowering, which run between native parts: name, place and reason. */
   readonly hosts?: readonly string[];
+  /** What is computed once of frozen tensors, and not at every call. */
+  readonly frozen?: readonly string[];
   /** Gives the generated C++; undefined where there is none. */
   readonly source?: () => string;
   readonly cacheKey?: string;
@@ -119,6 +121,7 @@ function printGraphReport(lines: Lines, graph: GraphReport): void {
   const timings = graph.timings?.() ?? [];
   if (timings.length > 0) lines.block('profile', () => lines.line(profileTable(timings)), '');
   list(lines, 'host callbacks', graph.hosts ?? []);
+  list(lines, 'computed once of frozen tensors', graph.frozen ?? []);
   list(lines, 'guards', graph.guards);
   list(lines, 'decisions', graph.decisions.map(printStaged));
   lines.block(

@@ -20,6 +20,8 @@ export interface PrepareRequest {
   readonly mode?: Mode;
   /** Nobody waits for native code: a lower tier answers until it is built. */
   readonly isBackground?: boolean;
+  /** Positions of inputs that are no arguments of the function: under `freezing`, what is made of them alone is made once. */
+  readonly frozen?: ReadonlySet<number>;
   /** Where the graph runs, and where its outputs are to be. */
   readonly placement: Placement;
 }

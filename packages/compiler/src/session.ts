@@ -2,6 +2,7 @@
 // they are to run. Out: executables. One session serves all compiled functions of a process, unless a test makes its own.
 import type { TsInductorError } from '@tsinductor/base';
 import type { Config, LogTopic } from '@tsinductor/config';
+import type { Graph } from '@tsinductor/graph';
 import type { TemporaryStats } from '@tsinductor/tensor';
 import type { Placement } from '@tsinductor/tensor/internal';
 import { Announcer, messageOf } from './build/announcer.ts';
@@ -17,6 +18,8 @@ import { keepsStages, StageLog, watchingFor } from './build/stage-log.ts';
 import { compileAsync, compileBeside, compileNow } from './build/target-compiler.ts';
 import type { BesideCompiler, CompileJob } from './build/target-compiler.ts';
 import { CudaCompiler } from './cuda/cuda-compiler.ts';
+import { FoldedStore } from './freeze/folded-store.ts';
+import { FrozenGraph, splitByFrozen } from './freeze/freezing.ts';
 import { isFutile, isToolchainFailure } from './errors.ts';
 import { hostedExecutable } from './hosted/hosted-executable.ts';
 import { graphParts } from './hosted/hosted-graph.ts';
@@ -47,6 +50,13 @@ export class Session implements Disposable {
   readonly #log: StageLog;
   readonly #native: NativeCompiler;
   readonly #cuda: CudaCompiler;
+  readonly #folded = new FoldedStore();
+  /** Compiles the parts of graphs that are split. */
+  readonly #compiler = {
+    now: (graph: Graph, request: PrepareRequest): Executable => this.prepare({ graph, primitives: graph }, request),
+    later: (graph: Graph, request: PrepareRequest): Promise<Executable> =>
+      this.prepareAsync({ graph, primitives: graph }, request),
+  };
 
   constructor(config: Config, voice: Voice, kept: number = keptExecutables) {
     this.config = config;
@@ -63,6 +73,8 @@ export class Session implements Disposable {
       const parts = graphParts(traced, request, this.config).map((part) => this.prepare(part.traced, part.request));
       return this.#mark(hostedExecutable(traced, parts), request);
     }
+    const frozen = this.#frozen(traced, request);
+    if (frozen !== undefined) return frozen.now(this.#compiler);
     const job = this.#jobOf(traced, request);
     const executable = request.isBackground === true ? this.#inBackground(job, request) : this.#now(job, request);
     return this.#finish(executable, traced, request);
@@ -75,6 +87,8 @@ export class Session implements Disposable {
       const prepared = await Promise.all(parts.map((part) => this.prepareAsync(part.traced, part.request)));
       return this.#mark(hostedExecutable(traced, prepared), request);
     }
+    const frozen = this.#frozen(traced, request);
+    if (frozen !== undefined) return await frozen.later(this.#compiler);
     const job = this.#jobOf(traced, request);
     const way = this.#wayOf(job, request);
     if ('run' in way) return this.#finish(way, traced, request);
@@ -126,6 +140,17 @@ export class Session implements Disposable {
   [Symbol.dispose](): void {
     this.builder[Symbol.dispose]();
     this.#native.clear();
+  }
+
+  /** A graph of which part is computed once, as the settings ask. */
+  #frozen(traced: TracedGraph, request: PrepareRequest): FrozenGraph | undefined {
+    const config = this.#configOf(request);
+    if (!config.freezing || request.backend !== 'inductor') return undefined;
+    const isKnown = request.isBackground !== true || this.builder.isMachineKnown(config);
+    const machine = request.placement.device === 'cpu' && isKnown ? this.machine(config) : undefined;
+    const isa = machine?.kind === 'native' ? machine.isa : undefined;
+    const split = splitByFrozen(traced, request, { config, isa });
+    return split && new FrozenGraph({ traced, request, split }, this.#folded, config.freezingDiscardParameters);
   }
 
   #configOf(request: PrepareRequest): Config {

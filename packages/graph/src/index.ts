@@ -48,4 +48,7 @@ export { vjpGraph } from './gradient/vjp-graph.ts';
 export type { VjpGraph } from './gradient/vjp-graph.ts';
 export { batchGraph } from './batching/batch-graph.ts';
 export type { BatchedGraph } from './batching/batch-graph.ts';
+export { joinFolded, splitFrozen } from './freeze/split-frozen.ts';
+export type { FoldedValue, FrozenSplit } from './freeze/split-frozen.ts';
+export type { Packing } from './freeze/pack-products.ts';
 export { removeDead } from './passes/remove-dead.ts';

@@ -14,7 +14,7 @@ import type { CacheInfo } from './cache-info.ts';
 import { ChangingInputs } from './changing-inputs.ts';
 import { ClosureInspection } from './closure-inspection.ts';
 import { graphBreak, reasonOf, recompileLimit, sharedWrite, stanceForbids } from '../errors.ts';
-import { gradientCompiler } from './differentiable-call.ts';
+import { gradientCompiler, notGraphed } from './differentiable-call.ts';
 import { FirstCall } from './first-call.ts';
 import { FunctionSettings } from './function-settings.ts';
 import { FormLimit, limitReached } from './form-limit.ts';
@@ -55,7 +55,7 @@ export class CompiledCode {
   readonly #changing = new ChangingInputs();
   readonly #recompiles: string[] = [];
   readonly #breaks = new BreakLog();
-  readonly #notes: string[] = [];
+  readonly #notes = new Set<string>();
   #inspection: ClosureInspection | undefined;
   readonly #file: string | undefined = userScript();
 
@@ -108,8 +108,8 @@ export class CompiledCode {
   async #compileFor(thisArg: unknown, args: readonly unknown[]): Promise<void> {
     const traced = withoutRunning(() => this.#trace(this.#scopeOf(thisArg, args)));
     if (traced === undefined) return;
-    const backend = this.#settings.backend();
-    const [session, request] = [this.#settings.session(), this.#settings.request(traced, backend)];
+    const [backend, session] = [this.#settings.backend(), this.#settings.session()];
+    const request = this.#settings.requestFor(traced, backend);
     const executable =
       request.isBackground === true
         ? session.prepare(traced.program, request)
@@ -129,7 +129,7 @@ export class CompiledCode {
     this.#changing.clear();
     this.#recompiles.length = 0;
     this.#breaks.clear();
-    this.#notes.length = 0;
+    this.#notes.clear();
     this.#inspection?.cancel();
     this.#inspection = undefined;
   }
@@ -207,14 +207,12 @@ export class CompiledCode {
     const compile = gradientCompiler(this.#settings.session(), (call) =>
       this.#settings.request(call, this.#settings.backend()),
     );
-    const tracked = entry.runTracked(inputs, { name: this.name, compile, why: (reason) => this.#noteEager(reason) });
+    const tracked = entry.runTracked(inputs, {
+      name: this.name,
+      compile,
+      why: (reason) => this.#notes.add(notGraphed(reason)),
+    });
     return tracked === undefined ? asItIs() : tracked.result;
-  }
-
-  /** Notes, once for each reason, that calls of which gradients are wanted run operator by operator. */
-  #noteEager(reason: string): void {
-    const note = `calls of which gradients are wanted run operator by operator: ${reason}`;
-    if (!this.#notes.includes(note)) this.#notes.push(note);
   }
 
   /** Whether the stance leaves this call to be run as it is; notes which sizes changed since such a call. */
@@ -238,7 +236,7 @@ export class CompiledCode {
     const traced = stance === 'aot_eager_then_compile' ? this.#trace(scope) : undefined;
     if (traced === undefined) return this.#fn.apply(thisArg, args as unknown[]);
     const backend = 'aot_eager';
-    const executable = this.#settings.session().prepare(traced.program, this.#settings.request(traced, backend));
+    const executable = this.#settings.session().prepare(traced.program, this.#settings.requestFor(traced, backend));
     const entry = new Specialisation(traced, { executable, backend, owner: undefined });
     entry.fits(scope);
     return this.#run(entry, thisArg, args);
@@ -251,7 +249,7 @@ export class CompiledCode {
     const traced = this.#trace(scope);
     if (traced === undefined) return undefined;
     const backend = this.#settings.backend();
-    const executable = this.#settings.session().prepare(traced.program, this.#settings.request(traced, backend));
+    const executable = this.#settings.session().prepare(traced.program, this.#settings.requestFor(traced, backend));
     const entry = this.#keep(new Specialisation(traced, { executable, backend, owner: ownerOf(thisArg) }));
     entry.fits(scope);
     return entry;
@@ -276,7 +274,7 @@ export class CompiledCode {
 
   #runSegments(thisArg: unknown, args: readonly unknown[]): unknown {
     if (isTracking()) {
-      this.#noteEager('the function is no single graph');
+      this.#notes.add(notGraphed('the function is no single graph'));
       return this.#fn.apply(thisArg, args as unknown[]);
     }
     const segments = (this.#segments ??= new SegmentedCode({
@@ -329,9 +327,9 @@ export class CompiledCode {
   #refuse(limit: number, mismatch: Mismatch): void {
     const error = recompileLimit(this.name, limit, mismatch);
     if (this.#options.fullgraph === true) throw error;
-    if (this.#notes.some((note) => note.startsWith(error.code))) return;
+    if ([...this.#notes].some((note) => note.startsWith(error.code))) return;
     this.#settings.session().warnOnce(`${error.code} ${error.message}`, error.message);
-    this.#notes.push(`${error.code}: ${error.message}`);
+    this.#notes.add(`${error.code}: ${error.message}`);
   }
 
   /** Sizes and numbers that keep the call from one of the forms, if nothing before them does. */
@@ -349,7 +347,7 @@ export class CompiledCode {
         (dynamic ?? this.#changing.hasNumber(path)) && !path.startsWith('captures');
       const tracing = { isDynamic, keepScalars, isVariable };
       const { traced, notes, functions } = withoutGradients(() => traceWatching(call, tracing));
-      for (const note of notes) if (!this.#notes.includes(note)) this.#notes.push(note);
+      for (const note of notes) this.#notes.add(note);
       if (!('error' in traced)) {
         this.#inspectSource(scope, { traced, functions });
         return traced;
@@ -367,6 +365,7 @@ export class CompiledCode {
   /** Reports why this is not one graph. Throws UserError GRAPH_BREAK where one graph is required. */
   #breakGraph(error: TsInductorError): void {
     if (this.#options.fullgraph === true) throw graphBreak(this.name, error);
+    if (this.#settings.config().freezing) this.#notes.add('nothing is frozen where the function runs in segments');
     this.#noteBreak(reasonOf(error), error.location);
   }
 
@@ -387,7 +386,7 @@ export class CompiledCode {
       { name: this.name, fn: this.#fn, file: this.#file, captured, guarded: objectsIn(outerReads), given, functions },
       {
         tell: (topic, text) => {
-          this.#notes.push(text);
+          this.#notes.add(text);
           this.#settings.session().warnOnce(topic, text);
         },
         isWatching: () => this.#settings.config().verifyCaptures,

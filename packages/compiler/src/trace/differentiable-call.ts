@@ -34,6 +34,10 @@ export const gradientCompiler =
     return session.prepare(traced, { ...request, name: `${request.name} backward` });
   };
 
+/** What is said of calls that no compiled step stands for. */
+export const notGraphed = (reason: string): string =>
+  `calls of which gradients are wanted run operator by operator: ${reason}`;
+
 /** Why a traced call is no such step, and has to run as it is; undefined if it is one. */
 export function whyNotDifferentiable({ graph, program, results }: TracedCall): string | undefined {
   if ('parts' in program) return 'it calls what is not compiled';

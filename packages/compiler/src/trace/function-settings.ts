@@ -1,6 +1,7 @@
 // How one compiled function is compiled: its own options before the session's settings and the process's stance, as they are now.
 import type { Config } from '@tsinductor/config';
 import { configUnder } from '../mode.ts';
+import { fixedInputs } from '../freeze/fixed-inputs.ts';
 import { checkPlacement } from '../options.ts';
 import type { Backend, CompileOptions } from '../options.ts';
 import type { PrepareRequest } from '../request.ts';
@@ -62,6 +63,11 @@ export class FunctionSettings {
     if (background !== undefined) return background;
     const stance = this.stance();
     return this.config().background || stance === 'eager_then_compile' || stance === 'aot_eager_then_compile';
+  }
+
+  /** The same for a call as it was traced, whose inputs beside its arguments may be frozen. */
+  requestFor(traced: TracedCall, backend: Backend): PrepareRequest {
+    return { ...this.request(traced, backend), ...(this.config().freezing ? { frozen: fixedInputs(traced) } : {}) };
   }
 
   request({ inputs, placement }: Pick<TracedCall, 'inputs' | 'placement'>, backend: Backend): PrepareRequest {

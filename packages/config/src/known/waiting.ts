@@ -19,6 +19,8 @@ export const waiting = {
     { name: 'use_joint_graph_passes' },
     { name: 'use_post_grad_passes' },
     { name: 'joint_graph_constant_folding' },
+    { name: 'efficient_conv_bn_eval_fx_passes' },
+    { name: 'enable_linear_binary_folding', env: ['TORCHINDUCTOR_ENABLE_LINEAR_BINARY_FOLDING'] },
   ],
   tuning: [
     { name: 'disable_progress' },
@@ -115,7 +117,6 @@ export const waiting = {
     { name: 'permute_fusion', env: ['TORCHINDUCTOR_PERMUTE_FUSION'] },
     { name: 'decompose_mem_bound_mm' },
     { name: 'enable_caching_generated_triton_templates' },
-    { name: 'cpp.weight_prepack', env: ['TORCHINDUCTOR_CPP_WEIGHT_PREPACK'] },
     { name: 'triton.autotune_cublasLt' },
     { name: 'cuda.cutlass_max_profiling_configs' },
     { name: 'cuda.cutlass_backend_min_gemm_size' },
@@ -128,12 +129,6 @@ export const waiting = {
     { name: 'joint_custom_post_pass' },
     { name: 'bw_outputs_user_visible' },
     { name: 'FAST_COMPILE', env: ['FAST_COMPILE'] },
-  ],
-  freezing: [
-    { name: 'efficient_conv_bn_eval_fx_passes' },
-    { name: 'freezing', env: ['TORCHINDUCTOR_FREEZING'] },
-    { name: 'freezing_discard_parameters' },
-    { name: 'enable_linear_binary_folding', env: ['TORCHINDUCTOR_ENABLE_LINEAR_BINARY_FOLDING'] },
   ],
   'ahead of time': [
     { name: 'is_predispatch' },

@@ -56,6 +56,13 @@ export const cpp = {
     affects: 'code',
     doc: 'Whether the vector instructions that the CPU names work: true and false are believed, null tries them once with a small program.',
   },
+  'cpp.weightPrepack': {
+    type: 'bool',
+    default: true,
+    env: ['TORCHINDUCTOR_CPP_WEIGHT_PREPACK'],
+    affects: 'runtime',
+    doc: 'With freezing: keep matrices that products of four rows or more multiply by as panels of two vectors, in the order in which they are read, beside the matrices themselves.',
+  },
   'cpp.optimizationFlag': {
     type: 'choice',
     values: ['-O0', '-O1', '-O2', '-O3', '-Os', '-Og'],

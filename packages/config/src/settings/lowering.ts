@@ -83,6 +83,19 @@ export const lowering = {
     affects: 'code',
     doc: 'Compute positions in vectors, and on CUDA devices all index arithmetic, in 32 bits also where sizes are symbolic; a call for whose sizes an index would not fit is an error. Addresses on the CPU stay as wide as the machine has them.',
   },
+  freezing: {
+    type: 'bool',
+    default: false,
+    env: ['TORCHINDUCTOR_FREEZING'],
+    affects: 'runtime',
+    doc: 'Compute once, and not at every call, what a function makes of tensors that are no arguments (those that it closes over, those of `this`); it is computed anew where one of them is written to or replaced.',
+  },
+  freezingDiscardParameters: {
+    type: 'bool',
+    default: false,
+    affects: 'runtime',
+    doc: 'With freezing: give back the memory of tensors of which only what was computed once is read. Using such a tensor afterwards is an error, and so is compiling the function for other sizes: leave them open (`dynamic`).',
+  },
   layoutOptimization: {
     type: 'bool',
     default: true,

@@ -1,0 +1,221 @@
+// A graph of which some inputs are frozen (weights that do not change from call to call), as what is computed once and what is
+// computed at every call: constant folding over parameters, as `freezing` of PyTorch's Inductor does. In: a graph of primitives.
+// Out: the values that are computed once, each with the frozen inputs that it is made of, and the rest of the graph, which takes
+// them as inputs.
+//
+// Not computed once: views, which cost nothing where they are; what is larger in memory than the inputs that it is made of (a
+// bf16 matrix as f32, an outer product), as reading it would cost more than making it; and the graph's outputs, which belong to
+// the caller.
+import { at, dtypeInfo, get, stableHash } from '@tsinductor/base';
+import type { DType } from '@tsinductor/base';
+import { valuesOf } from '../argument-reader.ts';
+import type { Graph, GraphNode, Meta, ValueRef, ViewLayout } from '../graph.ts';
+import { operatorFor } from '../operator-table.ts';
+import { optimize } from '../passes/optimize.ts';
+import { NodeList, renameArgs } from '../passes/rebuild.ts';
+import { product, zero } from '../shape.ts';
+import { SizeEnvironment } from '../size-environment.ts';
+import { extractGraph, valueKey } from './extract.ts';
+import { frozenNodes } from './frozen-nodes.ts';
+import { packProducts } from './pack-products.ts';
+import type { Packing } from './pack-products.ts';
+
+/** A value that is computed once. */
+export interface FoldedValue {
+  /** Positions of the frozen inputs that it is made of, in the order in which its graph takes them. */
+  readonly inputs: readonly number[];
+  /** Computes it alone. */
+  readonly graph: Graph;
+  /** Equal for values that are computed equally, whatever graphs they are of. */
+  readonly key: string;
+  readonly meta: Meta;
+}
+
+/** What the rest takes: an input of the whole graph, or the folded value at a position. */
+type RestInput =
+  { readonly kind: 'input'; readonly position: number } | { readonly kind: 'folded'; readonly position: number };
+
+export interface FrozenSplit {
+  readonly folded: readonly FoldedValue[];
+  readonly rest: Graph;
+  readonly inputs: readonly RestInput[];
+}
+
+interface Freezing {
+  /** Whether the placeholder at a position holds what does not change. */
+  readonly isFrozen: (placeholder: number) => boolean;
+  readonly packing?: Packing;
+}
+
+/** Undefined where nothing would be computed once. */
+export function splitFrozen(traced: Graph, { isFrozen, packing }: Freezing): FrozenSplit | undefined {
+  const graph = optimize(traced);
+  const packed = packing && packProducts(graph, isFrozen, packing);
+  return new Splitting(packed?.graph ?? graph, isFrozen, packed?.panels ?? new Set()).split();
+}
+
+const firstOf = ({ id }: GraphNode): ValueRef => ({ kind: 'value', node: id, result: 0 });
+
+class Splitting {
+  readonly #graph: Graph;
+  readonly #isFrozen: (placeholder: number) => boolean;
+  readonly #panels: ReadonlySet<string>;
+  readonly #sources: ReadonlyMap<number, readonly number[]>;
+  readonly #placeholders: readonly GraphNode[];
+  /** The position of each placeholder among them, by node. */
+  readonly #places: ReadonlyMap<number, number>;
+  /** Of frozen values: where their elements lie in memory. */
+  readonly #layouts = new Map<string, ViewLayout>();
+  readonly #folded = new Map<string, ValueRef>();
+
+  constructor(graph: Graph, isFrozen: (placeholder: number) => boolean, panels: ReadonlySet<string>) {
+    this.#graph = graph;
+    this.#isFrozen = isFrozen;
+    this.#panels = panels;
+    this.#sources = frozenNodes(graph, isFrozen);
+    this.#placeholders = graph.nodes.filter(({ kind }) => kind === 'placeholder');
+    this.#places = new Map(this.#placeholders.map(({ id }, position) => [id, position]));
+  }
+
+  split(): FrozenSplit | undefined {
+    this.#findFolded();
+    if (this.#folded.size === 0) return undefined;
+    const { outputs, mutations, sizes } = this.#graph;
+    const open = this.#placeholders.filter((_, position) => !this.#isFrozen(position)).map(firstOf);
+    const part = extractGraph(this.#graph, {
+      inputs: open,
+      outputs,
+      isGiven: (value) => this.#folded.has(valueKey(value)) || this.#placeOf(value) !== undefined,
+    });
+    const folded = [...this.#folded.values()];
+    const order = new Map(folded.map((value, position) => [valueKey(value), position]));
+    const inputs = part.inputs.map((value): RestInput => {
+      const position = this.#placeOf(value);
+      if (position !== undefined) return { kind: 'input', position };
+      return { kind: 'folded', position: get(order, valueKey(value)) };
+    });
+    const placed = (position: number): number =>
+      inputs.findIndex((input) => input.kind === 'input' && input.position === position);
+    const rest: Graph = {
+      ...part.graph,
+      mutations: mutations.map((one) => ({ ...one, placeholder: placed(one.placeholder) })),
+      sizes: sizes.map((one) => ({ ...one, placeholder: placed(one.placeholder) })),
+    };
+    return { folded: folded.map((value) => this.#valueOf(value)), rest, inputs };
+  }
+
+  #placeOf({ node }: ValueRef): number | undefined {
+    return this.#places.get(node);
+  }
+
+  /** Goes from the outputs down to what is frozen. */
+  #findFolded(): void {
+    const seen = new Set<string>();
+    const open = [...this.#graph.outputs];
+    const outputs = new Set(open.map(valueKey));
+    for (let next = open.pop(); next !== undefined; next = open.pop()) {
+      const key = valueKey(next);
+      if (seen.has(key)) continue;
+      seen.add(key);
+      const node = at(this.#graph.nodes, next.node);
+      if (this.#sources.has(next.node) && !outputs.has(key) && this.#isWorthKeeping(node, next))
+        this.#folded.set(key, next);
+      else if ('args' in node) open.push(...valuesOf(node.args));
+    }
+  }
+
+  #isWorthKeeping(node: GraphNode, value: ValueRef): boolean {
+    if (node.kind !== 'call') return false;
+    if (this.#panels.has(valueKey(value))) return true;
+    if (this.#viewOf(value) !== undefined) return false;
+    const sources = this.#sources.get(value.node) ?? [];
+    const given = sources.map((position) => bytesOf(at(at(this.#placeholders, position).results, 0)));
+    return bytesOf(at(node.results, value.result)) <= given.reduce((sum, bytes) => sum + bytes, 0);
+  }
+
+  /** The layout of a value that lies in the memory of what it is a view of; undefined: it has memory of its own. */
+  #viewOf(value: ValueRef): ViewLayout | undefined {
+    const node = at(this.#graph.nodes, value.node);
+    if (node.kind !== 'call') return undefined;
+    const operator = operatorFor(node.target, node.attrs);
+    const [base] = valuesOf(node.args);
+    if (base === undefined || node.args.length !== 1) return undefined;
+    return operator.view?.(this.#layoutOf(base), node.attrs, new SizeEnvironment());
+  }
+
+  #layoutOf(value: ValueRef): ViewLayout {
+    const key = valueKey(value);
+    const known = this.#layouts.get(key);
+    if (known !== undefined) return known;
+    const node = at(this.#graph.nodes, value.node);
+    const { shape, strides } = at(node.results, value.result);
+    const layout = this.#viewOf(value) ?? { shape, strides, offset: zero };
+    this.#layouts.set(key, layout);
+    return layout;
+  }
+
+  #valueOf(value: ValueRef): FoldedValue {
+    const part = extractGraph(this.#graph, {
+      inputs: [],
+      outputs: [value],
+      isGiven: (given) => this.#placeOf(given) !== undefined,
+    });
+    const meta = at(at(this.#graph.nodes, value.node).results, value.result);
+    const graph = named(part.graph);
+    return { inputs: part.inputs.map(({ node }) => get(this.#places, node)), graph, key: stableHash(graph), meta };
+  }
+}
+
+/** Whatever graph it is of, its placeholders are called after their positions, and nobody's lines are named. */
+function named(graph: Graph): Graph {
+  let position = 0;
+  const nodes = graph.nodes.map((node): GraphNode => {
+    const origin = { from: node.origin.from };
+    return node.kind === 'placeholder' ? { ...node, name: `frozen${String(position++)}`, origin } : { ...node, origin };
+  });
+  return { ...graph, nodes };
+}
+
+/** Several folded values as one graph, which takes each input once: `inputs` are their positions in the whole graph. */
+export function joinFolded(values: readonly FoldedValue[]): {
+  readonly graph: Graph;
+  readonly inputs: readonly number[];
+} {
+  const list = new NodeList();
+  const placeholders = new Map<number, ValueRef>();
+  const outputs = values.map(({ graph, inputs }) => {
+    let met = 0;
+    const joined = rebuildInto(list, graph, (node) => {
+      const position = at(inputs, met++);
+      const known =
+        placeholders.get(position) ?? at(list.add({ ...node, name: `frozen${String(placeholders.size)}` }), 0);
+      placeholders.set(position, known);
+      return known;
+    });
+    return at(joined, 0);
+  });
+  return {
+    graph: { nodes: list.nodes, outputs, mutations: [], sizes: [] },
+    inputs: [...placeholders.keys()],
+  };
+}
+
+function bytesOf({ shape, dtype }: { readonly shape: Meta['shape']; readonly dtype: DType }): number {
+  const count = product(shape);
+  return count.kind === 'int' ? count.value * dtypeInfo[dtype].bytes : Number.POSITIVE_INFINITY;
+}
+
+/** Adds the nodes of `graph` to `list`; returns what its outputs are there. */
+function rebuildInto(
+  list: NodeList,
+  graph: Graph,
+  enter: (placeholder: GraphNode & { readonly kind: 'placeholder' }) => ValueRef,
+): readonly ValueRef[] {
+  const renamed: (readonly ValueRef[])[] = [];
+  const rename = ({ node, result }: ValueRef): ValueRef => at(at(renamed, node), result);
+  for (const node of graph.nodes) {
+    if (node.kind === 'placeholder') renamed.push([enter(node)]);
+    else renamed.push(list.add('args' in node ? { ...node, args: renameArgs(node.args, rename) } : node));
+  }
+  return graph.outputs.map(rename);
+}

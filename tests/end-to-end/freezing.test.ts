@@ -1,0 +1,141 @@
+// Frozen weights: what is made of them is made once, shared, and never stale.
+import { describe, expect, test } from '@jest/globals';
+import { compile, fromBuffer, manualSeed, nn, randn } from 'tsinductor';
+import type { CompiledFunction, Tensor } from 'tsinductor';
+import { useOwnCache } from './own-cache.ts';
+
+useOwnCache();
+
+const { conv2d, gelu, linear } = nn.functional;
+const freezing = { options: { freezing: true } };
+
+type Layer = (x: Tensor) => Tensor;
+
+const difference = (made: Tensor, wanted: Tensor): number => made.sub(wanted).abs().amax().item() as number;
+const frozenOf = (fn: Pick<CompiledFunction<Layer>, 'graphs'>): readonly string[] =>
+  fn.graphs().flatMap(({ frozen }) => frozen ?? []);
+
+/** Whether calls give what eager mode gives, now and again. */
+function expectAsEager(fn: Layer, compiled: Layer, x: Tensor): void {
+  for (const made of [compiled(x), compiled(x)]) expect(difference(made, fn(x))).toBeLessThan(2e-4);
+}
+
+test('a function that runs in segments says that nothing is frozen', () => {
+  const weight = randn([16, 16]);
+  const layer = compile((x: Tensor) => {
+    const made = x.matmul(weight.mul(2));
+    return (made.sum().item() as number) > 0 ? made : made.neg();
+  }, freezing);
+  layer(randn([8, 16]));
+  expect(layer.explain().notes.join('\n')).toMatch(/nothing is frozen/);
+});
+
+describe('weights that a function closes over', () => {
+  test('are packed once, and repacked where they change', () => {
+    manualSeed(1);
+    const [first, bias, second] = [randn([64, 48]), randn([64]), randn([48, 64])];
+    const block: Layer = (x) => linear(gelu(linear(x, first, bias)), second).add(x);
+    const compiled = compile(block, freezing);
+    const x = randn([10, 48]);
+    expectAsEager(block, compiled, x);
+    expect(frozenOf(compiled)).toHaveLength(2);
+    first.mul_(0.5);
+    second.slice(0, 0, 1).fill_(3);
+    expectAsEager(block, compiled, x);
+    expect(compiled.cacheInfo().recompiles).toBe(0);
+  });
+
+  test('of convolutions are turned, with the arithmetic of a norm that follows', () => {
+    manualSeed(2);
+    const [weight, gain, variance] = [randn([32, 8, 3, 3]), randn([32]), randn([32]).abs()];
+    const layer: Layer = (x) => {
+      const scale = variance.add(1e-5).rsqrt().mul(gain).reshape([1, 32, 1, 1]);
+      return conv2d(x, weight, null, { padding: 1 }).mul(scale).relu();
+    };
+    const compiled = compile(layer, freezing);
+    expectAsEager(layer, compiled, randn([2, 8, 12, 12]));
+    expect(frozenOf(compiled).some((line) => /by add, rsqrt, mul\b/.test(line))).toBe(true);
+  });
+
+  test('are packed once for functions and sizes that use them', () => {
+    manualSeed(3);
+    const weight = randn([32, 16]);
+    const layer: Layer = (x) => linear(x, weight.mul(2)).relu();
+    const compiled = compile(layer, freezing);
+    const other = compile((x: Tensor) => linear(x, weight.mul(2)).neg(), freezing);
+    for (const rows of [8, 9, 20, 2]) expectAsEager(layer, compiled, randn([rows, 16]));
+    const x = randn([8, 16]);
+    expect(difference(other(x), linear(x, weight.mul(2)).neg())).toBeLessThan(1e-4);
+  });
+
+  test('that a typed array shares are looked at in every call', () => {
+    const memory = new Float32Array(32 * 16).fill(1);
+    const weight = fromBuffer(memory.buffer, { dtype: 'f32', shape: [32, 16] });
+    const layer: Layer = (x) => linear(x, weight.mul(2));
+    const compiled = compile(layer, freezing);
+    const x = randn([8, 16]);
+    expectAsEager(layer, compiled, x);
+    memory.fill(3);
+    expectAsEager(layer, compiled, x);
+    expect(frozenOf(compiled)).toEqual([]);
+  });
+
+  test('have their gradients', () => {
+    manualSeed(4);
+    const weight = randn([32, 16]).requiresGrad_();
+    const loss = compile((x: Tensor) => linear(x, weight).tanh().sum(), freezing);
+    const x = randn([8, 16]);
+    const gradientOf = (fn: Layer): Tensor => {
+      weight.grad = null;
+      fn(x).backward();
+      return weight.grad as unknown as Tensor;
+    };
+    const wanted = gradientOf((given) => linear(given, weight).tanh().sum());
+    expect(difference(gradientOf(loss), wanted)).toBeLessThan(1e-4);
+  });
+});
+
+describe('the tensors of an object whose method is compiled', () => {
+  class Model {
+    weight = randn([32, 16]);
+    forward = compile(forward, freezing);
+  }
+  function forward(this: { weight: Tensor }, x: Tensor): Tensor {
+    return linear(x, this.weight.exp()).relu();
+  }
+
+  test('are those of the object of the call', () => {
+    const method = compile(forward, freezing);
+    const models = [new Model(), new Model()];
+    const x = randn([8, 16]);
+    for (const model of [...models, ...models])
+      expect(difference(method.call(model, x), forward.call(model, x))).toBeLessThan(1e-3);
+    expect(method.graphs()).toHaveLength(1);
+    expect(frozenOf(method)).toHaveLength(1);
+  });
+
+  test('may be replaced', () => {
+    const model = new Model();
+    const x = randn([8, 16]);
+    for (let step = 0; step < 3; step += 1) {
+      expect(difference(model.forward(x), forward.call(model, x))).toBeLessThan(1e-3);
+      model.weight = randn([32, 16]);
+    }
+  });
+});
+
+test('discarded weights give their memory back', async () => {
+  manualSeed(5);
+  const weight = randn([64, 16]);
+  const x = randn([2, 16]);
+  const wanted = linear(x, weight).relu();
+  const layer = compile((given: Tensor) => linear(given, weight).relu(), {
+    options: { freezing: true, freezingDiscardParameters: true },
+    dynamic: true,
+  });
+  await layer.warmup(x);
+  expect(weight.isDisposed).toBe(true);
+  expect(difference(layer(x), wanted)).toBeLessThan(1e-4);
+  expect(layer(randn([7, 16])).shape).toEqual([7, 64]);
+  expect(() => weight.mul(2)).toThrow(expect.objectContaining({ code: 'TENSOR_DISPOSED' }));
+});
