@@ -99,3 +99,14 @@ ifBuilt('a program that only imports keeps no code, and makes no folder', () => 
     rmSync(join(cache, '..'), { recursive: true, force: true });
   }
 });
+
+ifBuilt('compiled transforms are one graph, for any number of samples', () => {
+  const said = run([
+    `const { compile, grad, randn, vmap } = require(${JSON.stringify(built)});`,
+    'const energy = (x) => x.tanh().square().sum();',
+    'const compiled = compile(vmap(grad(energy)), { dynamic: true });',
+    'for (const count of [3, 5, 8]) compiled(randn([count, 4]));',
+    'console.log(compiled.graphs().length, compiled.explain().breaks.length, compiled.cacheInfo().recompiles);',
+  ]);
+  expect(said).toBe('1 0 0\n');
+});

@@ -1,6 +1,6 @@
 // Every operation of the suites as a function over tensors, by its name, and what it is given.
 import { at } from '@tsinductor/base';
-import { tensor } from 'tsinductor';
+import { nn, tensor, zeros } from 'tsinductor';
 import type { CompileOptions, Tensor } from 'tsinductor';
 import { memoryBoundOperations } from './memory-bound-operations.ts';
 import type { MemoryBound } from './memory-bound-operations.ts';
@@ -30,6 +30,22 @@ const countedOperations: Readonly<Record<string, (params: Params) => Operation>>
     shapes: Array.from({ length: count }, () => [n]),
     fn: (...inputs) => inputs.slice(1).reduce((sum, other) => sum.add(other), at(inputs, 0)),
   }),
+  linearFrozen: ({ m = 0, k = 0, n = 0 }) => {
+    // The function closes over its weight: the second argument is not read.
+    const layer = { weight: zeros([0]) };
+    return {
+      shapes: [
+        [m, k],
+        [n, k],
+      ],
+      convert: (inputs) => {
+        layer.weight = at(inputs, 1);
+        return inputs;
+      },
+      options: { options: { freezing: true } },
+      fn: (x) => nn.functional.linear(x, layer.weight),
+    };
+  },
   multiples: ({ n = 0, count = 0 }) => ({
     shapes: [[n]],
     fn: named(([x]) => Array.from({ length: count }, (_, position) => x.mul(position + 2))),

@@ -194,6 +194,12 @@ test('a compiled mapped function takes any number of samples', () => {
   }
 });
 
+test('a function that is compiled for itself says that it is not under vmap', () => {
+  const inner = compile((x: Tensor) => x.exp().sum());
+  close(vmap(inner)(xs), xs.exp().sum(1));
+  expect(inner.explain().notes.join()).toMatch(/under vmap/);
+});
+
 describe('custom ops', () => {
   const cube = defineOp({
     name: 'mapped::cube',
@@ -223,6 +229,10 @@ describe('custom ops', () => {
     close(vmap(grad(cubes))(xs), xs.square().mul(6));
     close(grad((x: Tensor) => vmap(cubes)(x).sum())(xs), xs.square().mul(6));
     close(compile(vmap(grad(cubes)))(xs), xs.square().mul(6));
+  });
+
+  test('of no samples are no results', () => {
+    expect(vmap((x: Tensor) => cube(x, 2))(zeros([0, 4])).shape).toEqual([0, 4]);
   });
 
   test('write to what is mapped, and to nothing that all samples share', () => {
@@ -306,6 +316,8 @@ describe('is refused, at the line of the call', () => {
       return gradientOf(y);
     };
     close(vmap(step)(xs), xs.mul(2));
-    refused('GRADIENT_NOT_REQUIRED', () => vmap((x: Tensor) => (x.mul(leaf).sum().backward(), x))(xs));
+    refused('VMAP_BACKWARD', () => vmap((x: Tensor) => (x.mul(leaf).sum().backward(), x))(xs));
+    refused('VMAP_BACKWARD', () => vmap((x: Tensor) => (leaf.mul(1).backward(x), x))(xs));
+    refused('GRADIENT_NOT_REQUIRED', () => vmap((x: Tensor) => (x.sum().backward(), x))(xs));
   });
 });

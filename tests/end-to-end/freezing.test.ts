@@ -1,6 +1,6 @@
 // Frozen weights: what is made of them is made once, shared, and never stale.
 import { describe, expect, test } from '@jest/globals';
-import { compile, fromBuffer, manualSeed, nn, randn } from 'tsinductor';
+import { compile, fromBuffer, manualSeed, nn, randn, zeros } from 'tsinductor';
 import type { CompiledFunction, Tensor } from 'tsinductor';
 import { useOwnCache } from './own-cache.ts';
 
@@ -60,12 +60,22 @@ describe('weights that a function closes over', () => {
   test('are packed once for functions and sizes that use them', () => {
     manualSeed(3);
     const weight = randn([32, 16]);
+    const compiledGraphs: string[] = [];
+    const jitPostCompileHook = {
+      key: 'names',
+      run: ({ name }: { readonly name: string }) => compiledGraphs.push(name),
+    };
+    const watched = { options: { freezing: true, runJitPostCompileHook: true, jitPostCompileHook } };
     const layer: Layer = (x) => linear(x, weight.mul(2)).relu();
-    const compiled = compile(layer, freezing);
-    const other = compile((x: Tensor) => linear(x, weight.mul(2)).neg(), freezing);
-    for (const rows of [8, 9, 20, 2]) expectAsEager(layer, compiled, randn([rows, 16]));
-    const x = randn([8, 16]);
-    expect(difference(other(x), linear(x, weight.mul(2)).neg())).toBeLessThan(1e-4);
+    const other: Layer = (x) => linear(x, weight.mul(2)).neg();
+    const [compiled, compiledOther] = [compile(layer, watched), compile(other, watched)];
+    for (const rows of [8, 9, 20]) expectAsEager(layer, compiled, randn([rows, 16]));
+    expectAsEager(other, compiledOther, randn([8, 16]));
+    const once = (): number => compiledGraphs.filter((name) => name.endsWith('what is computed once')).length;
+    expect([once(), compiledGraphs.length - once()]).toEqual([1, 3]);
+    weight.neg_();
+    expectAsEager(other, compiledOther, randn([8, 16]));
+    expectAsEager(layer, compiled, randn([8, 16]));
   });
 
   test('that a typed array shares are looked at in every call', () => {
@@ -85,13 +95,13 @@ describe('weights that a function closes over', () => {
     const weight = randn([32, 16]).requiresGrad_();
     const loss = compile((x: Tensor) => linear(x, weight).tanh().sum(), freezing);
     const x = randn([8, 16]);
-    const gradientOf = (fn: Layer): Tensor => {
-      weight.grad = null;
+    const eager: Layer = (given) => linear(given, weight).tanh().sum();
+    const [made, wanted] = [loss, eager].map((fn) => {
+      weight.grad = zeros([32, 16]);
       fn(x).backward();
-      return weight.grad as unknown as Tensor;
-    };
-    const wanted = gradientOf((given) => linear(given, weight).tanh().sum());
-    expect(difference(gradientOf(loss), wanted)).toBeLessThan(1e-4);
+      return weight.grad;
+    });
+    expect(difference(made ?? x, wanted ?? x)).toBeLessThan(1e-4);
   });
 });
 
@@ -138,4 +148,14 @@ test('discarded weights give their memory back', async () => {
   expect(difference(layer(x), wanted)).toBeLessThan(1e-4);
   expect(layer(randn([7, 16])).shape).toEqual([7, 64]);
   expect(() => weight.mul(2)).toThrow(expect.objectContaining({ code: 'TENSOR_DISPOSED' }));
+});
+
+test('weights of which gradients are wanted are not discarded', () => {
+  const weight = randn([32, 16]).requiresGrad_();
+  const layer = compile((x: Tensor) => linear(x, weight).sum(), {
+    options: { freezing: true, freezingDiscardParameters: true },
+  });
+  layer(randn([8, 16])).backward();
+  expect(weight.isDisposed).toBe(false);
+  expect(weight.grad?.shape).toEqual([32, 16]);
 });

@@ -31,15 +31,19 @@ interface Shape {
   readonly n: number;
 }
 
-/** A product; `along columns`: of a matrix whose columns lie one after another. */
-function product(name: string, { m, k, n }: Shape, second: 'along rows' | 'along columns' = 'along rows'): Workload {
+/** A product; `along columns`: of a matrix whose columns lie one after another; `frozen`: of such a one that no argument is. */
+function product(
+  name: string,
+  { m, k, n }: Shape,
+  second: 'along rows' | 'along columns' | 'frozen' = 'along rows',
+): Workload {
   const [a, b] = [uniform(m * k, 15), uniform(k * n, 16)];
   const [readA, readB] = [reader(a), reader(b)];
   const [down, across] = second === 'along rows' ? [n, 1] : [1, k];
   return {
     suite,
     name: `product of ${name}`,
-    op: second === 'along rows' ? 'matmul' : 'matmulTurned',
+    op: { 'along rows': 'matmul', 'along columns': 'matmulTurned', frozen: 'linearFrozen' }[second],
     params: { m, k, n },
     inputs: [a, b],
     outputs: [m * n],
@@ -59,5 +63,7 @@ export const choiceWorkloads: readonly Workload[] = [
   product('2 rows', { m: 2, k: 1024, n: 1024 }),
   product('3 rows', { m: 3, k: 1024, n: 1024 }),
   product('3 rows along columns', { m: 3, k: 1024, n: 1024 }, 'along columns'),
+  product('3 rows by a frozen matrix', { m: 3, k: 1024, n: 1024 }, 'frozen'),
+  product('8 rows by a frozen matrix', { m: 8, k: 1024, n: 1024 }, 'frozen'),
   product('7 rows and columns', { m: 7, k: 7, n: 7 }),
 ];

@@ -8,7 +8,7 @@ export { choiceTable, extentOf } from './machine/choices.ts';
 export type { Choices, Extent } from './machine/choices.ts';
 export { lineBytes, mostLastLevel, standardCaches, standardFirstLevel, standardSecondLevel } from './machine/facts.ts';
 export type { CacheSizes, Family } from './machine/facts.ts';
-export { panelColumns } from './machine/isa.ts';
+export { keptPanels } from './machine/panels.ts';
 export type { CpuTarget } from './machine/target.ts';
 export { trafficRules } from './strategy/traffic/rules.ts';
 export { printedEntry, printLogWords } from './prelude/print-functions.ts';

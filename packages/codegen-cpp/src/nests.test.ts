@@ -215,8 +215,8 @@ ring('compiled kernels', () => {
     600_000,
   );
 
-  const both = [['avx512', 2], ['avx512', 6], ['avx2', 1], ['avx2', 3], ['scalar', 2], ['scalar', 6]] as const; // prettier-ignore
-  test.each(runnable(both, ([isa]) => isa))('scans of few long rows: %s, %i threads', (isa, threads) => {
+  const machines = [['avx512', 2], ['avx512', 6], ['avx2', 1], ['avx2', 3], ['scalar', 2], ['scalar', 6]] as const; // prettier-ignore
+  test.each(runnable(machines, ([isa]) => isa))('scans of few long rows: %s, %i threads', (isa, threads) => {
     expect(differencesOf(longScans, { isa, threads })).toEqual([]);
   });
 

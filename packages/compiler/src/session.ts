@@ -147,9 +147,9 @@ export class Session implements Disposable {
     const config = this.#configOf(request);
     if (!config.freezing || request.backend !== 'inductor') return undefined;
     const isKnown = request.isBackground !== true || this.builder.isMachineKnown(config);
-    const machine = request.placement.device === 'cpu' && isKnown ? this.machine(config) : undefined;
-    const isa = machine?.kind === 'native' ? machine.isa : undefined;
-    const split = splitByFrozen(traced, request, { config, isa });
+    const found = request.placement.device === 'cpu' && isKnown ? this.machine(config) : undefined;
+    const machine = found?.kind === 'native' ? found : undefined;
+    const split = splitByFrozen(traced, request, { config, machine });
     return split && new FrozenGraph({ traced, request, split }, this.#folded, config.freezingDiscardParameters);
   }
 

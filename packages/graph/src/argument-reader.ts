@@ -30,6 +30,10 @@ export const isSizeAttr = (attr: Attr): attr is { readonly size: Index } =>
 export const valuesOf = (args: readonly Arg[]): readonly ValueRef[] =>
   args.flatMap((arg) => (isList(arg) ? arg.filter(isValue) : isValue(arg) ? [arg] : []));
 
+/** What tells a value of a graph from its others. */
+export const valueKey = ({ node, result }: Pick<ValueRef, 'node' | 'result'>): string =>
+  `${String(node)}.${String(result)}`;
+
 export const isAttrList = (attr: Attr): attr is readonly Attr[] => Array.isArray(attr);
 
 const NON_FINITE: Readonly<Record<string, number>> = { NaN, Infinity, '-Infinity': -Infinity, '-0': -0 };

@@ -145,7 +145,7 @@ export class GraphBuilder implements Builder, InferContext {
 }
 
 /** Each symbolic size that is the whole size of an axis of an input, bound where it first appears. */
-function boundSizes(placeholders: readonly GraphNode[]): Graph['sizes'] {
+export function boundSizes(placeholders: readonly GraphNode[]): Graph['sizes'] {
   const bound = new Map<string, Graph['sizes'][number]>();
   placeholders.forEach((node, placeholder) => {
     at(node.results, 0).shape.forEach((size: Index, axis: number) => {

@@ -31,6 +31,7 @@ export {
   isValue,
   scalar,
   scalarNumber,
+  valueKey,
   valuesOf,
 } from './argument-reader.ts';
 export { printGraph } from './print-graph.ts';
@@ -48,7 +49,6 @@ export { vjpGraph } from './gradient/vjp-graph.ts';
 export type { VjpGraph } from './gradient/vjp-graph.ts';
 export { batchGraph } from './batching/batch-graph.ts';
 export type { BatchedGraph } from './batching/batch-graph.ts';
-export { joinFolded, splitFrozen } from './freeze/split-frozen.ts';
+export { splitFrozen } from './freeze/split-frozen.ts';
 export type { FoldedValue, FrozenSplit } from './freeze/split-frozen.ts';
-export type { Packing } from './freeze/pack-products.ts';
 export { removeDead } from './passes/remove-dead.ts';

@@ -21,7 +21,7 @@ export { reachOf } from './layout.ts';
 export { callerOf, userLocation, userScript } from './location.ts';
 export { dynamicAxesOf, printRange } from './mark-dynamic.ts';
 export type { SizeRange } from './mark-dynamic.ts';
-export { isTransformed } from './mapping/level.ts';
+export { takerOfOperators } from './mapping/level.ts';
 export { defaultExecutor } from './perform.ts';
 export { isRecording, ownState, recorderInUse, unrecorded } from './process-state.ts';
 export type { KernelLaunch, Placed, Recorded, Recorder } from './recorder.ts';

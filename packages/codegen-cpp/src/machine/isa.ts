@@ -1,6 +1,4 @@
 // The vector registers of each instruction set that code is generated for.
-import { dtypeInfo } from '@tsinductor/base';
-import type { DType } from '@tsinductor/base';
 
 export type Isa = 'avx512' | 'avx2' | 'neon' | 'scalar';
 
@@ -20,12 +18,6 @@ export const registerModels: Readonly<Record<Isa, RegisterModel>> = {
 /** Lanes of a full vector of elements with `bytes` bytes. */
 export const lanesFor = (isa: Isa, bytes: number): number =>
   Math.max(1, Math.floor(registerModels[isa].vectorBytes / bytes));
-
-/** Columns of a matrix that a register tile of a product takes at a time: two vectors; undefined where there are none. */
-export function panelColumns(isa: Isa, dtype: DType): number | undefined {
-  const lanes = lanesFor(isa, dtypeInfo[dtype].bytes);
-  return lanes > 1 ? 2 * lanes : undefined;
-}
 
 /** Whether lanes so far apart, or backwards, are taken out of the few registers that they lie in: see prelude/spread-functions.ts. */
 export function isSpread(

@@ -1,7 +1,18 @@
 // Which inputs of a traced call are no arguments: tensors that the function closes over, those of the object whose method it is,
 // and those of `captures`. Under `freezing` they are taken to stay as they are.
 import { at } from '@tsinductor/base';
+import type { Config } from '@tsinductor/config';
 import type { TracedCall } from '../trace/trace-call.ts';
+
+/** What is to be said of a trace of which nothing is frozen, although the settings ask for it: nothing, or a note. */
+export function whyNotFrozen(
+  traced: Pick<TracedCall, 'program'> | { readonly error: unknown },
+  { freezing }: Pick<Config, 'freezing'>,
+): readonly string[] {
+  if (!freezing) return [];
+  if ('error' in traced) return ['nothing is frozen where the function runs in segments'];
+  return 'parts' in traced.program ? ['nothing is frozen of a function that calls what is not compiled'] : [];
+}
 
 type Traced = Pick<TracedCall, 'captured' | 'graph' | 'guards' | 'leaves' | 'positions' | 'sizes'>;
 

@@ -2,10 +2,12 @@
 // once, however many graphs multiply by it. They are kept as long as the tensors that they are made of are.
 import { at } from '@tsinductor/base';
 import type { Tensor } from '@tsinductor/tensor';
+import type { Storage } from '@tsinductor/tensor/internal';
 
-/** A tensor and how often its memory had been written to when a value was made of it. */
+/** A tensor, its memory, and how often that had been written to, when a value was made of it. */
 export interface Source {
   readonly tensor: Tensor;
+  readonly storage: Storage | undefined;
   readonly writes: number;
 }
 
@@ -34,16 +36,17 @@ export class FoldedStore {
   }
 }
 
-export const asOfNow = (tensor: Tensor): Source => ({ tensor, writes: writesOf(tensor) ?? 0 });
+export function asOfNow(tensor: Tensor): Source {
+  const storage = storageOf(tensor);
+  return { tensor, storage, writes: storage?.writes ?? 0 };
+}
 
-/** Whether the elements are those of which a value was made. Those of a tensor that was given back are gone, and so unchanged. */
-export const isUnchanged = ({ tensor, writes }: Source): boolean => {
-  const now = writesOf(tensor);
-  return now === undefined || now === writes;
-};
+/** Whether the elements are those of which a value was made. Those of a tensor that was disposed since are gone, and so unchanged. */
+export const isUnchanged = ({ tensor, storage, writes }: Source): boolean =>
+  tensor.isDisposed || (storage !== undefined && storage === storageOf(tensor) && storage.writes === writes);
 
-/** Whether a program can change the elements without anyone knowing: the memory of a typed array of its own. */
-export const isWatched = ({ backing }: Tensor): boolean => backing.kind !== 'placed' || !backing.storage.isShared;
+/** Whether every write to the elements is counted: not in the memory of a program's own typed array. */
+export const isWatched = (tensor: Tensor): boolean => tensor.isDisposed || storageOf(tensor)?.isShared === false;
 
-const writesOf = ({ backing }: Tensor): number | undefined =>
-  backing.kind === 'placed' ? backing.storage.writes : undefined;
+const storageOf = ({ backing }: Tensor): Storage | undefined =>
+  backing.kind === 'placed' ? backing.storage : undefined;

@@ -1,37 +1,33 @@
 // The values that one graph takes of its frozen inputs, as they are now. In: the inputs of a call. Out: the values, which are
 // computed anew where a frozen tensor was written to or replaced: a stale number is never used.
 import { at } from '@tsinductor/base';
-import { joinFolded } from '@tsinductor/graph';
-import type { FoldedValue, Graph } from '@tsinductor/graph';
+import type { FoldedValue, FrozenSplit, Graph } from '@tsinductor/graph';
 import type { Tensor } from '@tsinductor/tensor';
 import type { Executable } from '../run/executable.ts';
-import { isUnchanged, isWatched, asOfNow } from './folded-store.ts';
+import { asOfNow, isUnchanged, isWatched } from './folded-store.ts';
 import type { FoldedStore, Source } from './folded-store.ts';
 
-/** A graph that computes values, and its inputs in this call. */
-interface Fold {
-  readonly graph: Graph;
-  readonly examples: readonly Tensor[];
-}
-
 /** What has to be computed before a call. */
-export interface PendingFold extends Fold {
+export interface PendingFold {
+  readonly graph: Graph;
+  /** Its inputs in this call. */
+  readonly examples: readonly Tensor[];
   /** Takes what was computed. */
   readonly fill: (results: readonly Tensor[]) => void;
 }
 
 export class FoldedValues {
-  readonly #folded: readonly FoldedValue[];
+  readonly #split: FrozenSplit;
   readonly #store: FoldedStore;
   /** Frozen inputs that values are made of. */
   readonly #positions: readonly number[];
   #sources: readonly Source[] | undefined;
   #values: readonly Tensor[] = [];
 
-  constructor(folded: readonly FoldedValue[], store: FoldedStore) {
-    this.#folded = folded;
+  constructor(split: FrozenSplit, store: FoldedStore) {
+    this.#split = split;
     this.#store = store;
-    this.#positions = [...new Set(folded.flatMap(({ inputs }) => inputs))];
+    this.#positions = [...new Set(split.folded.flatMap(({ inputs }) => inputs))];
   }
 
   /** Those of a call for which nothing is pending. */
@@ -53,11 +49,12 @@ export class FoldedValues {
   /** Takes what is known; gives what has to be computed, if anything. */
   pending(inputs: readonly Tensor[]): PendingFold | undefined {
     const tensorsOf = (value: FoldedValue): readonly Tensor[] => value.inputs.map((position) => at(inputs, position));
-    const known = this.#folded.map((value) => {
+    const { folded } = this.#split;
+    const known = folded.map((value) => {
       const tensors = tensorsOf(value);
       return tensors.every(isWatched) ? this.#store.find(value.key, tensors) : undefined;
     });
-    const missing = this.#folded.filter((_, index) => known[index] === undefined);
+    const missing = [...folded.keys()].filter((position) => known[position] === undefined);
     const set = (results: readonly Tensor[]): void => {
       let next = 0;
       this.#values = known.map((value) => value ?? at(results, next++));
@@ -68,10 +65,12 @@ export class FoldedValues {
       set([]);
       return undefined;
     }
-    const { graph, inputs: positions } = joinFolded(missing);
+    const { graph, inputs: positions } = this.#split.fold(missing);
     const fill = (results: readonly Tensor[]): void => {
-      missing.forEach((value, index) => {
-        this.#store.keep(value.key, tensorsOf(value).map(asOfNow), at(results, index));
+      missing.forEach((position, index) => {
+        const value = at(folded, position);
+        const tensors = tensorsOf(value);
+        if (tensors.every(isWatched)) this.#store.keep(value.key, tensors.map(asOfNow), at(results, index));
       });
       set(results);
     };

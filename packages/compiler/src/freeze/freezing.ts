@@ -1,13 +1,12 @@
 // Freezing at compile time: how a traced graph is split by its frozen inputs, and requests for both parts. In: a graph, a request
 // that names its frozen inputs, the settings. Out: a split, or undefined where the graph is compiled as it is.
-import { at, dtypeInfo } from '@tsinductor/base';
-import type { DType } from '@tsinductor/base';
-import { panelColumns } from '@tsinductor/codegen-cpp';
+import { at } from '@tsinductor/base';
+import { keptPanels } from '@tsinductor/codegen-cpp';
 import type { Config } from '@tsinductor/config';
 import { splitFrozen } from '@tsinductor/graph';
-import type { FrozenSplit, Graph, Packing } from '@tsinductor/graph';
-import type { Isa } from '@tsinductor/runtime';
+import type { FrozenSplit, Graph } from '@tsinductor/graph';
 import type { Tensor } from '@tsinductor/tensor';
+import type { NativeMachine } from '../build/machine.ts';
 import type { PrepareRequest, TracedGraph } from '../request.ts';
 import type { Executable } from '../run/executable.ts';
 import { isWatched } from './folded-store.ts';
@@ -16,38 +15,26 @@ import { compute, FoldedValues } from './folded-values.ts';
 import type { PendingFold } from './folded-values.ts';
 import { discard, frozenExecutable } from './frozen-executable.ts';
 
-/** Products of fewer rows read a matrix once, in the order in which it lies. */
-const leastRows = 4;
-
-interface Frozen {
+/** What is known where a graph is split. */
+interface Surroundings {
   readonly config: Config;
-  /** What products are packed for; undefined: for nothing, matrices stay as they are. */
-  readonly isa: Isa | undefined;
+  /** For what products are packed; undefined: for nothing, matrices stay as they are. */
+  readonly machine: NativeMachine | undefined;
 }
 
 export function splitByFrozen(
   { primitives }: TracedGraph,
   { frozen, examples }: PrepareRequest,
-  { config, isa }: Frozen,
+  { config, machine }: Surroundings,
 ): FrozenSplit | undefined {
   if (frozen === undefined || frozen.size === 0) return undefined;
-  const packing: Packing | undefined =
-    isa === undefined || !config.cpp.weightPrepack
-      ? undefined
-      : {
-          panelColumns: (dtype) => columnsFor(isa, dtype),
-          // Where originals are given back, each weight is to be there once: as panels.
-          leastRows: config.freezingDiscardParameters ? 1 : leastRows,
-        };
+  const packing = machine && config.cpp.weightPrepack ? keptPanels(machine) : undefined;
   return splitFrozen(primitives, {
     isFrozen: (position) => frozen.has(position) && isWatched(at(examples, position)),
-    ...(packing === undefined ? {} : { packing }),
+    // Where originals are given back, each weight is to be there once: as panels.
+    ...(packing && { packing: config.freezingDiscardParameters ? { ...packing, leastRows: 1 } : packing }),
   });
 }
-
-/** Half floats are widened as they are packed, once for many rows, so their panels are not kept. */
-const columnsFor = (isa: Isa, dtype: DType): number | undefined =>
-  dtypeInfo[dtype].compute === dtype ? panelColumns(isa, dtype) : undefined;
 
 /** Who compiles graphs. */
 interface Compiler {
@@ -71,7 +58,7 @@ export class FrozenGraph {
     this.#traced = traced;
     this.#request = request;
     this.#split = split;
-    this.#values = new FoldedValues(split.folded, store);
+    this.#values = new FoldedValues(split, store);
     this.#isDiscarding = isDiscarding;
   }
 

@@ -43,12 +43,12 @@ export function frozenExecutable({ graph, split, values, rest, refresh }: Frozen
   };
 }
 
-/** Gives back the memory of frozen tensors that the rest does not read. */
+/** Gives back the memory of frozen tensors that neither the rest nor a gradient reads. */
 export function discard({ folded, inputs: wiring }: FrozenSplit, inputs: readonly Tensor[]): void {
   const used = new Set(wiring.flatMap(({ kind, position }) => (kind === 'input' ? [at(inputs, position)] : [])));
   for (const position of new Set(folded.flatMap((value) => value.inputs))) {
     const tensor = at(inputs, position);
-    if (!used.has(tensor)) tensor.dispose();
+    if (!used.has(tensor) && !tensor.requiresGrad) tensor.dispose();
   }
 }
 

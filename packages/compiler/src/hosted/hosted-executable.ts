@@ -4,7 +4,7 @@
 // What native code is given is checked first: a host function whose result is not of the shape and dtype that its `meta`
 // said would make it read memory that is not there. A launch writes to memory in place (run-launch.ts).
 import { at, get } from '@tsinductor/base';
-import { printGraph, valuesOf } from '@tsinductor/graph';
+import { printGraph, valueKey, valuesOf } from '@tsinductor/graph';
 import type { Graph, HostNode, Meta } from '@tsinductor/graph';
 import { evaluateIndex } from '@tsinductor/ir';
 import { badOpMeta } from '@tsinductor/tensor/internal';
@@ -12,7 +12,7 @@ import type { Tensor } from '@tsinductor/tensor';
 import type { Executable } from '../run/executable.ts';
 import { jointState, jointTiers } from '../run/tiered-executable.ts';
 import type { HostedGraph, HostPart, LaunchPart, TracedPart } from './hosted-graph.ts';
-import { HostedValues, keyOf } from './hosted-values.ts';
+import { HostedValues } from './hosted-values.ts';
 import type { KernelReport, TierReport } from '../report.ts';
 import { runLaunch } from './run-launch.ts';
 
@@ -33,9 +33,9 @@ export function hostedExecutable({ graph, parts }: HostedGraph, executables: rea
   const uses = steps.map(({ part }) => (part.kind === 'graph' ? part.inputs : valuesOf(part.node.args)));
   const placeholders = graph.nodes
     .filter(({ kind }) => kind === 'placeholder')
-    .map(({ id }) => keyOf({ node: id, result: 0 }));
-  const lastUses = new Map(uses.flatMap((values, step) => values.map((value) => [keyOf(value), step] as const)));
-  for (const output of graph.outputs) lastUses.set(keyOf(output), steps.length);
+    .map(({ id }) => valueKey({ node: id, result: 0 }));
+  const lastUses = new Map(uses.flatMap((values, step) => values.map((value) => [valueKey(value), step] as const)));
+  for (const output of graph.outputs) lastUses.set(valueKey(output), steps.length);
   return {
     run: (inputs) => {
       const values = new HostedValues(inputs, { placeholders, lastUses });

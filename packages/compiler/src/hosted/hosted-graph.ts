@@ -49,7 +49,7 @@ export type TracedProgram = TracedGraph | HostedGraph;
 export function tracedProgram(graph: Graph, hosts: TraceResult['hosts'], sizes: SizeEnvironment): TracedProgram {
   if (hosts.length === 0) return { graph, primitives: decompose(graph, sizes) };
   let next = 0;
-  const parts = splitAtHosts(graph, sizes).map((part): TracedPart => {
+  const parts = splitAtHosts(graph).map((part): TracedPart => {
     if (part.kind === 'host') return hostPart(part.node, at(hosts, next++));
     const traced = { graph: part.graph, primitives: decompose(part.graph, sizes) };
     return { kind: 'graph', traced, inputs: part.inputs, outputs: part.outputs };

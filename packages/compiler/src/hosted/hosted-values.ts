@@ -4,13 +4,12 @@
 // Invariant: a value holds what it held when it was made as long as somebody will use it. What a launch is about to write
 // to (`overwrite`) is copied for values that lie there and are used later.
 import { at, dtypeInfo, get } from '@tsinductor/base';
+import { valueKey } from '@tsinductor/graph';
 import type { Graph, ValueRef } from '@tsinductor/graph';
 import type { Tensor } from '@tsinductor/tensor';
 import { allocate, placedTensor, placeOf, reachOf, twinOf } from '@tsinductor/tensor/internal';
 
 type Value = Pick<ValueRef, 'node' | 'result'>;
-
-export const keyOf = ({ node, result }: Value): string => `${String(node)}.${String(result)}`;
 
 interface Uses {
   /** Keys of the inputs. */
@@ -33,7 +32,7 @@ export class HostedValues {
   }
 
   get(value: Value): Tensor {
-    return get(this.#tensors, keyOf(value));
+    return get(this.#tensors, valueKey(value));
   }
 
   /** The same for a function of the user's, which may keep it. */
@@ -44,7 +43,7 @@ export class HostedValues {
   }
 
   set(value: Value, tensor: Tensor): void {
-    this.#tensors.set(keyOf(value), tensor);
+    this.#tensors.set(valueKey(value), tensor);
   }
 
   /** The same for memory that nobody else has. */

@@ -6,7 +6,7 @@
 // which its arguments share does so alone. Under `fullgraph` both are errors at the user's line.
 import type { SourceLocation, TsInductorError } from '@tsinductor/base';
 import type { Tensor } from '@tsinductor/tensor';
-import { isTracking, isTransformed, requiresGrad, userScript, withoutGradients } from '@tsinductor/tensor/internal';
+import { isTracking, requiresGrad, takerOfOperators, userScript, withoutGradients } from '@tsinductor/tensor/internal';
 import { AliasedCalls } from './aliased-calls.ts';
 import { BreakLog } from './break-log.ts';
 import { breaksGraph } from './breaks.ts';
@@ -16,6 +16,7 @@ import { ClosureInspection } from './closure-inspection.ts';
 import { graphBreak, reasonOf, recompileLimit, sharedWrite, stanceForbids } from '../errors.ts';
 import { gradientCompiler, notGraphed } from './differentiable-call.ts';
 import { FirstCall } from './first-call.ts';
+import { whyNotFrozen } from '../freeze/fixed-inputs.ts';
 import { FunctionSettings } from './function-settings.ts';
 import { FormLimit, limitReached } from './form-limit.ts';
 import type { CallScope } from './guard.ts';
@@ -69,7 +70,10 @@ export class CompiledCode {
   call(thisArg: unknown, args: readonly unknown[]): unknown {
     this.#calls += 1;
     // Inside another function's trace, this one is part of that graph; under vmap its operators do the work of all samples.
-    if (isTransformed() || this.#settings.isEager()) return this.#fn.apply(thisArg, args as unknown[]);
+    const taker = takerOfOperators();
+    if (taker === 'vmap')
+      this.#notes.add('calls under vmap run operator by operator; compile the function that vmap gives');
+    if (taker !== undefined || this.#settings.isEager()) return this.#fn.apply(thisArg, args as unknown[]);
     const scope = this.#scopeOf(thisArg, args);
     const entry = this.#find(scope);
     if (entry !== undefined) {
@@ -165,8 +169,7 @@ export class CompiledCode {
 
   /** What guards read: the arguments, and what `captures` gives now. */
   #scopeOf(thisArg: unknown, args: readonly unknown[]): CallScope {
-    const { captures } = this.#options;
-    return { this: thisArg, arguments: args, captures: captures?.() };
+    return { this: thisArg, arguments: args, captures: this.#options.captures?.() };
   }
 
   #find(scope: CallScope): Specialisation | undefined {
@@ -207,11 +210,8 @@ export class CompiledCode {
     const compile = gradientCompiler(this.#settings.session(), (call) =>
       this.#settings.request(call, this.#settings.backend()),
     );
-    const tracked = entry.runTracked(inputs, {
-      name: this.name,
-      compile,
-      why: (reason) => this.#notes.add(notGraphed(reason)),
-    });
+    const why = (reason: string): unknown => this.#notes.add(notGraphed(reason));
+    const tracked = entry.runTracked(inputs, { name: this.name, compile, why });
     return tracked === undefined ? asItIs() : tracked.result;
   }
 
@@ -342,12 +342,12 @@ export class CompiledCode {
     const dynamic = this.#settings.dynamic();
     const isDynamic = (path: string, axis: number): boolean => dynamic ?? this.#changing.hasAxis(path, axis);
     try {
-      const keepScalars = this.#settings.config().alwaysKeepTensorConstants;
+      const config = this.#settings.config();
       const isVariable = (path: string): boolean =>
         (dynamic ?? this.#changing.hasNumber(path)) && !path.startsWith('captures');
-      const tracing = { isDynamic, keepScalars, isVariable };
+      const tracing = { isDynamic, keepScalars: config.alwaysKeepTensorConstants, isVariable };
       const { traced, notes, functions } = withoutGradients(() => traceWatching(call, tracing));
-      for (const note of notes) this.#notes.add(note);
+      for (const note of [...notes, ...whyNotFrozen(traced, config)]) this.#notes.add(note);
       if (!('error' in traced)) {
         this.#inspectSource(scope, { traced, functions });
         return traced;
@@ -365,7 +365,7 @@ export class CompiledCode {
   /** Reports why this is not one graph. Throws UserError GRAPH_BREAK where one graph is required. */
   #breakGraph(error: TsInductorError): void {
     if (this.#options.fullgraph === true) throw graphBreak(this.name, error);
-    if (this.#settings.config().freezing) this.#notes.add('nothing is frozen where the function runs in segments');
+    for (const note of whyNotFrozen({ error }, this.#settings.config())) this.#notes.add(note);
     this.#noteBreak(reasonOf(error), error.location);
   }
 

@@ -94,7 +94,7 @@ export const lowering = {
     type: 'bool',
     default: false,
     affects: 'runtime',
-    doc: 'With freezing: give back the memory of tensors of which only what was computed once is read. Using such a tensor afterwards is an error, and so is compiling the function for other sizes: leave them open (`dynamic`).',
+    doc: 'With freezing: give back the memory of tensors of which only what was computed once is read, and no gradient is wanted. Using such a tensor afterwards is an error, and so is compiling the function for other sizes: leave them open (`dynamic`).',
   },
   layoutOptimization: {
     type: 'bool',

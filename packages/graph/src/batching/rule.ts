@@ -5,6 +5,7 @@
 // A rule is written in the language of decompositions, so it adds nodes to a graph. It is asked only where an argument differs.
 import { at } from '@tsinductor/base';
 import type { Index } from '@tsinductor/ir';
+import { valueKey } from '../argument-reader.ts';
 import type { ArgumentReader } from '../argument-reader.ts';
 import { Composer } from '../composer.ts';
 import type { Arg, Attrs, Meta, ValueRef } from '../graph.ts';
@@ -24,8 +25,6 @@ export interface SampleCall {
 
 export type BatchingRule = (b: Batcher, call: SampleCall) => ValueRef | readonly ValueRef[];
 
-const keyOf = ({ node, result }: ValueRef): string => `${String(node)}.${String(result)}`;
-
 /** A graph of all samples as it is built: which of its values have the samples along their first axis. */
 export class Batcher {
   readonly c: Composer;
@@ -40,12 +39,12 @@ export class Batcher {
 
   /** From now on the value counts as one that has the samples along its first axis. */
   mark(value: ValueRef): void {
-    this.#differing.add(keyOf(value));
+    this.#differing.add(valueKey(value));
   }
 
   /** Whether the samples differ in the value. */
   differs(value: ValueRef): boolean {
-    return this.#differing.has(keyOf(value));
+    return this.#differing.has(valueKey(value));
   }
 
   /** The shape that the value has for one sample. */

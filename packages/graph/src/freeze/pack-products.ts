@@ -8,12 +8,11 @@ import { at } from '@tsinductor/base';
 import type { DType } from '@tsinductor/base';
 import { int } from '@tsinductor/ir';
 import type { Index } from '@tsinductor/ir';
-import { isValue } from '../argument-reader.ts';
+import { isValue, valueKey } from '../argument-reader.ts';
 import type { Attrs, Graph, Meta, ValueRef } from '../graph.ts';
 import { rebuild } from '../passes/rebuild.ts';
 import type { CallNode, NodeList } from '../passes/rebuild.ts';
 import { contiguousMeta, one, sizesAttr } from '../shape.ts';
-import { valueKey } from './extract.ts';
 import { frozenNodes } from './frozen-nodes.ts';
 
 export interface Packing {
@@ -28,9 +27,6 @@ interface PackedGraph {
   /** The panels, by `valueKey`. */
   readonly panels: ReadonlySet<string>;
 }
-
-/** Below this depth what a product reads is not what it takes. */
-const leastDepth = 8;
 
 export function packProducts(graph: Graph, isFrozen: (placeholder: number) => boolean, packing: Packing): PackedGraph {
   const frozen = frozenNodes(graph, isFrozen);
@@ -63,7 +59,7 @@ function packedSizes(node: CallNode, list: NodeList, { panelColumns, leastRows }
   const [batch, depth = 0, width = 0] = right.shape.map(numberOf);
   const rows = at(left.shape, 1);
   const isThin = isBelow(rows, leastRows);
-  if (batch !== 1 || depth < leastDepth || width === 0 || isThin) return undefined;
+  if (batch !== 1 || depth === 0 || width === 0 || isThin) return undefined;
   return width % columns === 0 ? { rows, depth, panels: width / columns, columns } : undefined;
 }
 

@@ -8,14 +8,15 @@
 // the caller.
 import { at, dtypeInfo, get, stableHash } from '@tsinductor/base';
 import type { DType } from '@tsinductor/base';
-import { valuesOf } from '../argument-reader.ts';
+import { valueKey, valuesOf } from '../argument-reader.ts';
 import type { Graph, GraphNode, Meta, ValueRef, ViewLayout } from '../graph.ts';
 import { operatorFor } from '../operator-table.ts';
+import { cancelViews } from '../passes/cancel-views.ts';
+import { extractGraph } from '../passes/extract-graph.ts';
 import { optimize } from '../passes/optimize.ts';
-import { NodeList, renameArgs } from '../passes/rebuild.ts';
+import { removeDead } from '../passes/remove-dead.ts';
 import { product, zero } from '../shape.ts';
 import { SizeEnvironment } from '../size-environment.ts';
-import { extractGraph, valueKey } from './extract.ts';
 import { frozenNodes } from './frozen-nodes.ts';
 import { packProducts } from './pack-products.ts';
 import type { Packing } from './pack-products.ts';
@@ -26,9 +27,9 @@ export interface FoldedValue {
   readonly inputs: readonly number[];
   /** Computes it alone. */
   readonly graph: Graph;
+  readonly meta: Meta;
   /** Equal for values that are computed equally, whatever graphs they are of. */
   readonly key: string;
-  readonly meta: Meta;
 }
 
 /** What the rest takes: an input of the whole graph, or the folded value at a position. */
@@ -39,6 +40,8 @@ export interface FrozenSplit {
   readonly folded: readonly FoldedValue[];
   readonly rest: Graph;
   readonly inputs: readonly RestInput[];
+  /** Computes the folded values at these positions; `inputs` are positions of inputs of the whole graph. */
+  readonly fold: (positions: readonly number[]) => { readonly graph: Graph; readonly inputs: readonly number[] };
 }
 
 interface Freezing {
@@ -80,7 +83,7 @@ class Splitting {
   split(): FrozenSplit | undefined {
     this.#findFolded();
     if (this.#folded.size === 0) return undefined;
-    const { outputs, mutations, sizes } = this.#graph;
+    const { outputs, mutations } = this.#graph;
     const open = this.#placeholders.filter((_, position) => !this.#isFrozen(position)).map(firstOf);
     const part = extractGraph(this.#graph, {
       inputs: open,
@@ -94,14 +97,15 @@ class Splitting {
       if (position !== undefined) return { kind: 'input', position };
       return { kind: 'folded', position: get(order, valueKey(value)) };
     });
-    const placed = (position: number): number =>
-      inputs.findIndex((input) => input.kind === 'input' && input.position === position);
-    const rest: Graph = {
-      ...part.graph,
-      mutations: mutations.map((one) => ({ ...one, placeholder: placed(one.placeholder) })),
-      sizes: sizes.map((one) => ({ ...one, placeholder: placed(one.placeholder) })),
+    const places = new Map(inputs.map(({ kind, position }, place) => [`${kind} ${String(position)}`, place]));
+    const placed = mutations.map((one) => ({ ...one, placeholder: get(places, `input ${String(one.placeholder)}`) }));
+    const fold: FrozenSplit['fold'] = (positions) => this.#graphOf(positions.map((position) => at(folded, position)));
+    return {
+      folded: folded.map((value) => this.#valueOf(value)),
+      rest: { ...part.graph, mutations: placed },
+      inputs,
+      fold,
     };
-    return { folded: folded.map((value) => this.#valueOf(value)), rest, inputs };
   }
 
   #placeOf({ node }: ValueRef): number | undefined {
@@ -155,67 +159,25 @@ class Splitting {
   }
 
   #valueOf(value: ValueRef): FoldedValue {
-    const part = extractGraph(this.#graph, {
-      inputs: [],
-      outputs: [value],
-      isGiven: (given) => this.#placeOf(given) !== undefined,
-    });
+    const { graph, inputs } = this.#graphOf([value]);
     const meta = at(at(this.#graph.nodes, value.node).results, value.result);
-    const graph = named(part.graph);
-    return { inputs: part.inputs.map(({ node }) => get(this.#places, node)), graph, key: stableHash(graph), meta };
+    return { inputs, graph, meta, key: stableHash(graph) };
   }
-}
 
-/** Whatever graph it is of, its placeholders are called after their positions, and nobody's lines are named. */
-function named(graph: Graph): Graph {
-  let position = 0;
-  const nodes = graph.nodes.map((node): GraphNode => {
-    const origin = { from: node.origin.from };
-    return node.kind === 'placeholder' ? { ...node, name: `frozen${String(position++)}`, origin } : { ...node, origin };
-  });
-  return { ...graph, nodes };
-}
-
-/** Several folded values as one graph, which takes each input once: `inputs` are their positions in the whole graph. */
-export function joinFolded(values: readonly FoldedValue[]): {
-  readonly graph: Graph;
-  readonly inputs: readonly number[];
-} {
-  const list = new NodeList();
-  const placeholders = new Map<number, ValueRef>();
-  const outputs = values.map(({ graph, inputs }) => {
-    let met = 0;
-    const joined = rebuildInto(list, graph, (node) => {
-      const position = at(inputs, met++);
-      const known =
-        placeholders.get(position) ?? at(list.add({ ...node, name: `frozen${String(placeholders.size)}` }), 0);
-      placeholders.set(position, known);
-      return known;
+  /** Whatever graph it is of, its placeholders are called after their positions, and nobody's lines are named. */
+  #graphOf(outputs: readonly ValueRef[]): ReturnType<FrozenSplit['fold']> {
+    const isGiven = (value: ValueRef): boolean => this.#placeOf(value) !== undefined;
+    const { graph, inputs } = extractGraph(this.#graph, { inputs: [], outputs, isGiven });
+    const nodes = graph.nodes.map((node): GraphNode => {
+      const origin = { from: node.origin.from };
+      return node.kind === 'placeholder' ? { ...node, name: `frozen${String(node.id)}`, origin } : { ...node, origin };
     });
-    return at(joined, 0);
-  });
-  return {
-    graph: { nodes: list.nodes, outputs, mutations: [], sizes: [] },
-    inputs: [...placeholders.keys()],
-  };
+    const cleared = removeDead(cancelViews({ ...graph, nodes }));
+    return { graph: cleared, inputs: inputs.map(({ node }) => get(this.#places, node)) };
+  }
 }
 
 function bytesOf({ shape, dtype }: { readonly shape: Meta['shape']; readonly dtype: DType }): number {
   const count = product(shape);
   return count.kind === 'int' ? count.value * dtypeInfo[dtype].bytes : Number.POSITIVE_INFINITY;
-}
-
-/** Adds the nodes of `graph` to `list`; returns what its outputs are there. */
-function rebuildInto(
-  list: NodeList,
-  graph: Graph,
-  enter: (placeholder: GraphNode & { readonly kind: 'placeholder' }) => ValueRef,
-): readonly ValueRef[] {
-  const renamed: (readonly ValueRef[])[] = [];
-  const rename = ({ node, result }: ValueRef): ValueRef => at(at(renamed, node), result);
-  for (const node of graph.nodes) {
-    if (node.kind === 'placeholder') renamed.push([enter(node)]);
-    else renamed.push(list.add('args' in node ? { ...node, args: renameArgs(node.args, rename) } : node));
-  }
-  return graph.outputs.map(rename);
 }

@@ -5,7 +5,7 @@
 // What it gives is a graph as any other: it is differentiated again for higher derivatives, and forward and backward are
 // simplified and scheduled together.
 import { at, isFloat } from '@tsinductor/base';
-import { ArgumentReader, isList, isValue, valuesOf } from '../argument-reader.ts';
+import { ArgumentReader, isList, isValue, valueKey, valuesOf } from '../argument-reader.ts';
 import { Composer } from '../composer.ts';
 import { brokenGraph } from '../errors.ts';
 import type { Graph, GraphNode, NodeId, ValueRef } from '../graph.ts';
@@ -110,12 +110,12 @@ class Cotangents {
   }
 
   of(value: ValueRef): ValueRef | undefined {
-    return this.#sums.get(keyOf(value));
+    return this.#sums.get(valueKey(value));
   }
 
   add(value: ValueRef, cotangent: ValueRef): void {
     const sum = this.of(value);
-    this.#sums.set(keyOf(value), sum === undefined ? cotangent : this.#c.op('add', sum, cotangent));
+    this.#sums.set(valueKey(value), sum === undefined ? cotangent : this.#c.op('add', sum, cotangent));
   }
 }
 
@@ -137,13 +137,13 @@ function pullBack(builder: GraphBuilder, { node, forward, cotangents, active }: 
   const wanted = new Set(
     valuesOf(node.args)
       .filter((value) => active.has(value.node))
-      .map((value) => keyOf(forward.rename(value))),
+      .map((value) => valueKey(forward.rename(value))),
   );
   const operator = operatorFor(node.target, node.attrs);
   const found = builder.withOrigin({ ...node.origin, from: [...node.origin.from, `gradient of ${node.target}`] }, () =>
     rule(
       new Composer(builder),
-      { a: new ArgumentReader(operator, args, node.attrs), results, wants: (value) => wanted.has(keyOf(value)) },
+      { a: new ArgumentReader(operator, args, node.attrs), results, wants: (value) => wanted.has(valueKey(value)) },
       given,
     ),
   );
@@ -158,5 +158,3 @@ function pullBack(builder: GraphBuilder, { node, forward, cotangents, active }: 
     });
   });
 }
-
-const keyOf = ({ node, result }: ValueRef): string => `${String(node)}.${String(result)}`;

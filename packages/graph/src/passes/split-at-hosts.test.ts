@@ -17,8 +17,8 @@ const host = (builder: GraphBuilder, call: readonly [target: string, ...args: Va
 };
 
 /** Parts as text: a host's name, or a graph's nodes with what its inputs and outputs are in the whole. */
-function parts(builder: GraphBuilder, sizes: SizeEnvironment): readonly string[] {
-  return splitAtHosts(builder.finish(), sizes).map((part) => {
+function parts(builder: GraphBuilder): readonly string[] {
+  return splitAtHosts(builder.finish()).map((part) => {
     if (part.kind === 'host') return part.node.target;
     const names = (refs: readonly ValueRef[]): string => refs.map(({ node }) => `%${String(node)}`).join(' ');
     return `${names(part.inputs)} -> ${names(part.outputs)}\n${printGraph(part.graph)}`;
@@ -30,7 +30,7 @@ describe('splitAtHosts', () => {
     const builder = new GraphBuilder();
     builder.output(builder.call('exp', [builder.placeholder('x', vector(4))]));
     const graph = builder.finish();
-    const [part, ...rest] = splitAtHosts(graph, new SizeEnvironment());
+    const [part, ...rest] = splitAtHosts(graph);
     expect(rest).toEqual([]);
     expect(part?.kind === 'graph' && part.graph).toBe(graph);
   });
@@ -42,7 +42,7 @@ describe('splitAtHosts', () => {
     const apart = builder.call('sin', [x]);
     const made = host(builder, ['lib::f', before], vector(4));
     builder.output(builder.call('mul', [made, apart]), apart);
-    expect(parts(builder, new SizeEnvironment())).toEqual([
+    expect(parts(builder)).toEqual([
       '%0 -> %1 %2\n%0 : f32[4] = placeholder(x)\n%1 : f32[4] = exp(%0)\n%2 : f32[4] = sin(%0)\nreturn %1, %2\n',
       'lib::f',
       '%3 %2 -> %4\n%0 : f32[4] = placeholder(value3_0)\n%1 : f32[4] = placeholder(value2_0)\n%2 : f32[4] = mul(%0, %1)\nreturn %2\n',
@@ -58,7 +58,7 @@ describe('splitAtHosts', () => {
     const last = host(builder, ['lib::h', turned], vector(3, 2));
     builder.output(last, turned);
     const whole = builder.finish();
-    const split = splitAtHosts(whole, new SizeEnvironment());
+    const split = splitAtHosts(whole);
     expect(split.map((part) => (part.kind === 'host' ? part.node.target : part.outputs.length))).toEqual([
       'lib::f',
       'lib::g',
@@ -77,7 +77,7 @@ describe('splitAtHosts', () => {
     const first = host(builder, ['lib::f', builder.call('add', [x, ones])], vector(4));
     const second = host(builder, ['lib::g', builder.call('mul', [first, ones]), ones], vector(4));
     builder.output(second);
-    const texts = parts(builder, new SizeEnvironment());
+    const texts = parts(builder);
     expect(texts.map((text) => text.split('\n')[0])).toEqual(['%0 -> %1 %2', 'lib::f', '%3 -> %4', 'lib::g']);
     expect(texts[2]).toContain('full(');
   });
@@ -89,7 +89,7 @@ describe('splitAtHosts', () => {
     const x = builder.placeholder('x', contiguousMeta(shape, 'f32'));
     const total = host(builder, ['lib::total', builder.call('exp', [x])], vector());
     builder.output(builder.call('expand', [total], { shape: [{ size: shape[0] ?? int(0) }] }));
-    const [, , last] = splitAtHosts(builder.finish(), sizes);
+    const [, , last] = splitAtHosts(builder.finish());
     expect(last?.kind === 'graph' && last.graph.sizes).toEqual([{ name: 's0', placeholder: 0, axis: 0 }]);
   });
 });

@@ -5,13 +5,10 @@
 //
 // Invariants: host functions run in the order of the program, each once; a value that a later part needs is an output
 // of the part that makes it, contiguous, as outputs are; a graph without host functions is one part, unchanged.
-import { at, get } from '@tsinductor/base';
-import { valuesOf } from '../argument-reader.ts';
-import { GraphBuilder } from '../graph-builder.ts';
-import type { Graph, GraphNode, HostCallNode, Meta, ValueRef } from '../graph.ts';
-import { contiguousStrides } from '../shape.ts';
-import type { SizeEnvironment } from '../size-environment.ts';
-import { renameArgs } from './rebuild.ts';
+import { at } from '@tsinductor/base';
+import { valueKey, valuesOf } from '../argument-reader.ts';
+import type { Graph, GraphNode, HostCallNode, ValueRef } from '../graph.ts';
+import { extractGraph } from './extract-graph.ts';
 
 export type HostNode = GraphNode & HostCallNode;
 
@@ -31,12 +28,12 @@ interface HostPart {
 
 type Part = GraphPart | HostPart;
 
-/** The parts of `graph`, in the order in which they run. `sizes` are those that it was traced under. */
-export function splitAtHosts(graph: Graph, sizes: SizeEnvironment): readonly Part[] {
+/** The parts of `graph`, in the order in which they run. */
+export function splitAtHosts(graph: Graph): readonly Part[] {
   const hosts = graph.nodes.filter((node) => node.kind === 'host');
   if (hosts.length === 0)
     return [{ kind: 'graph', graph, inputs: placeholdersOf(graph).map(firstOf), outputs: graph.outputs }];
-  const whole = new Whole(graph, sizes);
+  const whole = new Whole(graph);
   return [...hosts, undefined].flatMap((node, stage): readonly Part[] => {
     const part = whole.part(stage);
     return [...(part === undefined ? [] : [part]), ...(node === undefined ? [] : [{ kind: 'host' as const, node }])];
@@ -45,22 +42,19 @@ export function splitAtHosts(graph: Graph, sizes: SizeEnvironment): readonly Par
 
 const placeholdersOf = ({ nodes }: Graph): readonly GraphNode[] => nodes.filter(({ kind }) => kind === 'placeholder');
 const firstOf = ({ id }: GraphNode): ValueRef => ({ kind: 'value', node: id, result: 0 });
-const keyOf = ({ node, result }: ValueRef): string => `${String(node)}.${String(result)}`;
 
 /** In no particular stage: it has no arguments. */
 const anywhere = -1;
 
 class Whole {
   readonly #graph: Graph;
-  readonly #sizes: SizeEnvironment;
   /** By node: the stage before which its arguments are not all there. */
   readonly #stages: number[] = [];
   /** For each value the last stage in which something is made of it. */
   readonly #lastUse = new Map<string, number>();
 
-  constructor(graph: Graph, sizes: SizeEnvironment) {
+  constructor(graph: Graph) {
     this.#graph = graph;
-    this.#sizes = sizes;
     let host = 0;
     for (const node of graph.nodes) {
       const args = 'args' in node ? valuesOf(node.args) : [];
@@ -76,24 +70,11 @@ class Whole {
   part(stage: number): GraphPart | undefined {
     const outputs = this.#outputsOf(stage);
     if (outputs.length === 0) return undefined;
-    const builder = new GraphBuilder({ sizes: this.#sizes });
-    const inputs: ValueRef[] = [];
-    const renamed = new Map<string, ValueRef>();
-    const enter = (value: ValueRef): void => {
-      if (renamed.has(keyOf(value))) return;
-      inputs.push(value);
-      const node = at(this.#graph.nodes, value.node);
-      const name = node.kind === 'placeholder' ? node.name : `value${keyOf(value).replace('.', '_')}`;
-      renamed.set(keyOf(value), builder.placeholder(name, this.#inputMeta(node, value)));
-    };
     // Symbolic sizes are those of the graph's own inputs.
-    for (const { placeholder } of this.#graph.sizes) enter(firstOf(at(placeholdersOf(this.#graph), placeholder)));
-    const nodes = this.#nodesFor(stage, outputs);
-    for (const node of nodes)
-      for (const arg of 'args' in node ? valuesOf(node.args) : []) if (!this.#isMadeIn(stage, arg)) enter(arg);
-    for (const node of nodes) this.#copy(node, builder, renamed);
-    builder.output(...outputs.map((value) => get(renamed, keyOf(value))));
-    return { kind: 'graph', graph: builder.finish(), inputs, outputs };
+    const placeholders = placeholdersOf(this.#graph);
+    const sized = this.#graph.sizes.map(({ placeholder }) => firstOf(at(placeholders, placeholder)));
+    const isGiven = (value: ValueRef): boolean => !this.#isMadeIn(stage, value);
+    return { kind: 'graph', ...extractGraph(this.#graph, { inputs: sized, outputs, isGiven }), outputs };
   }
 
   #stageOf(value: ValueRef): number {
@@ -101,7 +82,7 @@ class Whole {
   }
 
   #use(value: ValueRef, stage: number): void {
-    this.#lastUse.set(keyOf(value), Math.max(stage, this.#lastUse.get(keyOf(value)) ?? 0));
+    this.#lastUse.set(valueKey(value), Math.max(stage, this.#lastUse.get(valueKey(value)) ?? 0));
   }
 
   #isMadeIn(stage: number, value: ValueRef): boolean {
@@ -123,44 +104,11 @@ class Whole {
   }
 
   #isExported(value: ValueRef, home: number, stage: number): boolean {
-    if (home !== anywhere) return home === stage && (this.#lastUse.get(keyOf(value)) ?? 0) > stage;
+    if (home !== anywhere) return home === stage && (this.#lastUse.get(valueKey(value)) ?? 0) > stage;
     // What is needed as a tensor itself is made once, at the start.
     const needed = this.#graph.nodes.some(
-      (node) => node.kind === 'host' && valuesOf(node.args).some((arg) => keyOf(arg) === keyOf(value)),
+      (node) => node.kind === 'host' && valuesOf(node.args).some((arg) => valueKey(arg) === valueKey(value)),
     );
-    return stage === 0 && (needed || this.#graph.outputs.some((output) => keyOf(output) === keyOf(value)));
-  }
-
-  /** The nodes that `outputs` are made of in this stage, in order. */
-  #nodesFor(stage: number, outputs: readonly ValueRef[]): readonly GraphNode[] {
-    const needed = new Set<number>();
-    const open = [...outputs];
-    for (let next = open.pop(); next !== undefined; next = open.pop()) {
-      if (!this.#isMadeIn(stage, next) || needed.has(next.node)) continue;
-      needed.add(next.node);
-      const node = at(this.#graph.nodes, next.node);
-      open.push(...('args' in node ? valuesOf(node.args) : []));
-    }
-    return this.#graph.nodes.filter(({ id }) => needed.has(id));
-  }
-
-  #inputMeta(node: GraphNode, { result }: ValueRef): Meta {
-    const meta = at(node.results, result);
-    // A launch leaves its results where they were.
-    const isPlaced = node.kind === 'placeholder' || (node.kind === 'host' && node.launch !== undefined);
-    return isPlaced ? meta : { ...meta, strides: contiguousStrides(meta.shape) };
-  }
-
-  #copy(node: GraphNode, builder: GraphBuilder, renamed: Map<string, ValueRef>): void {
-    const results = builder.withOrigin(node.origin, () => {
-      if (node.kind === 'constant') return [builder.constant(node.data, at(node.results, 0))];
-      if (node.kind !== 'call') return [];
-      return builder.callAll(
-        node.target,
-        renameArgs(node.args, (arg) => get(renamed, keyOf(arg))),
-        node.attrs,
-      );
-    });
-    results.forEach((value, result) => renamed.set(keyOf({ kind: 'value', node: node.id, result }), value));
+    return stage === 0 && (needed || this.#graph.outputs.some((output) => valueKey(output) === valueKey(value)));
   }
 }

@@ -3,7 +3,7 @@ import { isFloat } from '@tsinductor/base';
 import { dispatchOne } from '../dispatch.ts';
 import { located } from '../location.ts';
 import { mappedBackward } from '../mapping/errors.ts';
-import { mappedOf } from '../mapping/level.ts';
+import { dependsOutside, mappedOf } from '../mapping/level.ts';
 import { processState } from '../process-state.ts';
 import { isTensor } from '../tensor.ts';
 import type { Tensor } from '../tensor.ts';
@@ -88,7 +88,7 @@ function accumulate(tensor: Tensor, gradient: Tensor, isRecorded: boolean): void
 }
 
 function runBackward(tensor: Tensor, gradient: Tensor | null | undefined, options: BackwardOptions): void {
-  if (!requiresGrad(tensor)) throw noGradientRequired('the tensor');
+  if (!requiresGrad(tensor)) throw dependsOutside(tensor) ? mappedBackward() : noGradientRequired('the tensor');
   const { createGraph = false, retainGraph = createGraph } = options;
   const cotangent = withoutGradients(() => seedFor('the tensor', tensor, gradient));
   const { leaves } = backwardPass([{ tensor, cotangent }], [], { createGraph, retainGraph });

@@ -105,5 +105,8 @@ function layoutOfSample(sizes: readonly number[]): Pick<Layout, 'shape' | 'strid
   return { shape: guardedShape(shape, environment), strides: guardedShape(contiguousStrides(shape), environment) };
 }
 
-/** Whether someone takes the operators of a function that runs now: a trace, or vmap. */
-export const isTransformed = (): boolean => isMapping() || processState.recorder !== undefined;
+/** Who takes the operators of a function that runs now; undefined: nobody, they are carried out as they come. */
+export function takerOfOperators(): 'trace' | 'vmap' | undefined {
+  if (processState.recorder !== undefined) return 'trace';
+  return isMapping() ? 'vmap' : undefined;
+}

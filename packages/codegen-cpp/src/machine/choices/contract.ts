@@ -17,6 +17,8 @@ export interface ContractChoices {
   readonly packedBytes: number;
   readonly panelBytes: number;
   readonly panels: number;
+  readonly panelVectors: number;
+  readonly panelRows: number;
   readonly blockRows: { readonly packed: number; readonly inPlace: number };
   readonly plainVolume: number;
   readonly dotRows: number;
@@ -75,6 +77,20 @@ export const contractChoices: ChoiceTable<ContractChoices> = {
     value: 512 << 10,
   },
   panels: { doc: 'Panels of a unit at most.', unit: 'panels', trades: 'as panelBytes.', measure: gemm, value: 4 },
+  panelVectors: {
+    doc: 'Vectors of columns in a panel of a matrix that is packed once for all calls.',
+    unit: 'vectors',
+    trades: 'a register tile takes one panel; wider tiles have fewer rows.',
+    measure: rowsOf('choices', 'product of 8 rows by a frozen matrix'),
+    value: 2,
+  },
+  panelRows: {
+    doc: 'From how many rows on a product by a frozen matrix is over panels that are packed once.',
+    unit: 'rows',
+    trades: 'of fewer rows it reads the matrix once, in the order in which it lies.',
+    measure: rowsOf('choices', 'product of 8 rows by a frozen matrix', 'product of 3 rows by a frozen matrix'),
+    value: 4,
+  },
   blockRows: {
     doc: 'Rows per block, where the first operand is packed and where it is read in place.',
     unit: 'rows',
