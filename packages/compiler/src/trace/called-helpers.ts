@@ -1,6 +1,7 @@
 // Functions of the program that a function names: those of its closure, and in turn what these name. In: a function, with what it closes
 // over. Out: each of them once, with its own closure. What they close over is as much part of a trace as what the function itself does.
 import { isTensor } from '@tsinductor/tensor';
+import { ownState } from '@tsinductor/tensor/internal';
 import { types } from 'node:util';
 import type { Identifier, MemberExpression } from 'acorn';
 import { simple } from 'acorn-walk';
@@ -47,7 +48,8 @@ function namedBy({ fn, closure }: Helper): readonly object[] {
     MemberExpression: ({ object, property, computed }: MemberExpression) => {
       if (computed || object.type !== 'Identifier' || property.type !== 'Identifier') return;
       const holder = closure.get(object.name);
-      if (typeof holder !== 'object' || holder === null || types.isProxy(holder) || isTensor(holder)) return;
+      if (typeof holder !== 'object' || holder === null || types.isProxy(holder)) return;
+      if (isTensor(holder) || ownState in holder) return;
       values.push(findDescriptor(holder, property.name)?.value);
     },
   });

@@ -1,6 +1,7 @@
 // A function of the program whose text is followed. In: the function. Out: its syntax tree, and what its variables from around it
 // stand for; nothing where there is no text, or where a call of it gives no result at once.
 import * as exported from '@tsinductor/tensor';
+import * as internal from '@tsinductor/tensor/internal';
 import type { Node } from 'acorn';
 import { types } from 'node:util';
 import { uncompiled } from './call-marks.ts';
@@ -39,8 +40,11 @@ const globalValue = (name: string): unknown => Object.getOwnPropertyDescriptor(g
 /** What a function that `compile` gave was made of; any other itself. */
 export const plainFunction = (fn: object): object => (fn as { readonly [uncompiled]?: object })[uncompiled] ?? fn;
 
-/** A function of this project's: of the names that it exports. */
-export const isOwn = (fn: unknown): boolean => (Object.values(exported) as readonly unknown[]).includes(fn);
+const names: ReadonlySet<unknown> = new Set([...Object.values(exported), ...Object.values(internal)]);
+
+/** A function of this project's: of the names that it exports, or an operator that it made of a definition. */
+export const isOwn = (fn: unknown): boolean =>
+  names.has(fn) || (typeof fn === 'function' && !types.isProxy(fn) && Object.hasOwn(fn, internal.ownState));
 
 /** A function of the language or of the engine, which runs no code of the program but what it is handed. */
 export const isBuiltIn = (fn: unknown): boolean =>

@@ -8,7 +8,7 @@ import type { BoundCall } from '../bound-call.ts';
 import { describe } from '../errors.ts';
 import { located } from '../location.ts';
 import { dependsOutside, levelAmong } from '../mapping/level.ts';
-import { processState } from '../process-state.ts';
+import { ownState, processState } from '../process-state.ts';
 import type { Tensor } from '../tensor.ts';
 import { assembleResult, customOpCode, hostCall, runEager, runLowering } from './custom-op.ts';
 import type { AnyOpDefinition, CustomOpCode } from './custom-op.ts';
@@ -103,7 +103,7 @@ function makeOp<Schema extends string>(
     if (!isDisposed) names.delete(code.name);
     isDisposed = true;
   };
-  Object.defineProperty(call, 'name', { value: code.name });
+  Object.defineProperties(call, { name: { value: code.name }, [ownState]: { value: true } });
   return Object.assign(call, { definition, dispose, [Symbol.dispose]: dispose });
 }
 
