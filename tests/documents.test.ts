@@ -4,7 +4,7 @@ import { execFileSync } from 'node:child_process';
 import { join } from 'node:path';
 import { expect, test } from '@jest/globals';
 
-test.each(['ops', 'settings'])('docs/%s.md is what its generator writes (npm run docs:…)', (name) => {
+test.each(['ops', 'settings'])('docs/%s.md, and its pages, are what the generator writes (npm run docs:…)', (name) => {
   const root = join(import.meta.dirname, '..');
   const said = execFileSync(process.execPath, [join('tools', `${name}-docs.mjs`), '--check'], {
     cwd: root,

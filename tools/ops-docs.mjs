@@ -1,91 +1,48 @@
-// Writes docs/ops.md from the operator tables: what there is, by kind, how it is called, at which dtypes, by which formula,
-// with which derivatives and bounds, and what runs it. `--check` writes nothing, and fails where the file is not up to date.
+// Writes docs/ops.md and the pages in docs/ops from the operator tables: what there is, by what it is for, how it is called, at
+// which dtypes, by which formula, with which derivatives and bounds, and what runs it. `--check` writes nothing, and fails where a
+// page is not up to date.
 //
 // npm run docs:ops [-- --check]
-import { readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { format, resolveConfig } from 'prettier';
-import { operators } from '@tsinductor/graph';
-import { pointwise, printTerm } from '@tsinductor/ops';
+import { accuracyLines, definedNames, definitionLines } from './ops-docs/definitions.mjs';
+import { entryOf } from './ops-docs/entry.mjs';
+import { anchorsOf, code, escape } from './ops-docs/markdown.mjs';
+import { operatorPages } from './ops-docs/sections.mjs';
 
-const file = fileURLToPath(new URL('../docs/ops.md', import.meta.url));
-const tiers = new URL('../docs/tiers.json', import.meta.url);
+const docs = fileURLToPath(new URL('../docs', import.meta.url));
 
-/** Sections in order: the kind of operator, its title, and the tier that runs it. */
-const sections = [
-  ['pointwise', 'Pointwise', 'Fused C++: loops with whatever else has their shape.'],
-  ['reduction', 'Reductions', 'Fused C++: with what is read and what follows, in lanes that are merged as a tree.'],
-  ['view', 'Views: no element is copied', 'No code of their own: maps from coordinates to places in memory.'],
-  ['creation', 'Creation', 'Fused C++: values of the loops’ coordinates.'],
-  [
-    'primitive',
-    'Primitives',
-    'Fused C++; `bmm` is a tiled template with packing; sorts are templates of their own; results of unknown size are segments around a read.',
-  ],
-  ['composite', 'Composites', 'Written in simpler operators, which are fused like any: the tier is theirs.'],
+/** Links to the operators of some sections, from a page beside which `page` stands. */
+function linksTo(page, sections) {
+  const headings = sections.flatMap(({ title, operators }) => [title, ...operators.map(({ name }) => name)]);
+  const anchors = anchorsOf([page.title, ...headings]).slice(1);
+  return sections.map(({ title, operators }) => {
+    const place = headings.indexOf(title);
+    const names = operators.map(({ name }, at) => `[${name}](${page.path}#${anchors[place + 1 + at]})`);
+    return { title, anchor: anchors[place], names: names.join(' · ') };
+  });
+}
+
+const pageLines = ({ name, title, sections }) => [
+  `# ${title}`,
+  '',
+  'Generated from the operator tables by `npm run docs:ops`. Back to [all operators](../ops.md).',
+  '',
+  ...linksTo({ title, path: '' }, sections).flatMap((section) => [`**${section.title}**: ${section.names}`, '']),
+  ...sections.flatMap((section) => [
+    '',
+    `## ${section.title}`,
+    ...section.operators.flatMap((operator) =>
+      entryOf(operator, name !== 'aliases' && definedNames.has(operator.name)),
+    ),
+  ]),
 ];
 
-const escape = (text) =>
-  text.replaceAll('|', '\\|').replaceAll('<', '&lt;').replaceAll('*', '\\*').replaceAll('_', '\\_');
-const code = (text) => `\`${text.replaceAll('|', '\\|')}\``;
-
-function show({ name, type, default: fallback, nullable, keywordOnly, variadic }) {
-  const marks = `${nullable === true ? ' or null' : ''}${keywordOnly === true ? ' (by name)' : ''}`;
-  return `${variadic === true ? '...' : ''}${name}${fallback === undefined ? '' : '?'}: ${type}${marks}`;
-}
-
-/** Longer definitions are read in the source: their polynomials say nothing here. */
-const longest = 96;
-const short = (text) => (text.length <= longest ? code(text) : 'see the source');
-
-function formulaOf(op) {
-  if (op.formula !== undefined) return escape(op.formula);
-  const term = op.decompose?.('f32');
-  return term === undefined ? 'primitive' : short(printTerm(term));
-}
-
-function gradientOf({ gradient, noGradient }) {
-  if (gradient === undefined) return `none: ${noGradient ?? 'it is constant in steps, or of whole numbers'}`;
-  const terms = gradient.map((term) => (term === undefined ? '-' : short(printTerm(term)))).join(', ');
-  return noGradient === undefined ? terms : `${terms}: ${noGradient}`;
-}
-
-function accuracyOf({ reference, exact, ulp, scale, absoluteError }) {
-  if (reference === undefined) return exact === undefined ? '-' : `exact: ${escape(exact)}`;
-  const unit = scale === undefined ? '' : ' of its scale';
-  const extra = absoluteError === undefined ? '' : `, or ${absoluteError}`;
-  return ulp === 0 ? 'exact' : `${ulp} ULP${unit}${extra}`;
-}
-
-/** Attributes as a call has them. */
-const attributes = (attrs) =>
-  Object.entries(attrs)
-    .map(([key, value]) => `${key} ${typeof value === 'object' && value !== null ? value.value : value}`)
-    .join(', ');
-
-/** The forward bounds of operators that are made of pointwise ops. */
-function bounds() {
-  const rows = [...operators.values()]
-    .flatMap(({ name, accuracy = [] }) => accuracy.map((bound) => ({ name, bound })))
-    .sort((a, b) => (a.name < b.name ? -1 : 1))
-    .map(({ name, bound }) => [name, attributes(bound.attrs), accuracyOf(bound), escape(bound.because)])
-    .map((cells) => `| ${cells.join(' | ')} |`);
-  return [
-    '',
-    '## Accuracy of operators made of pointwise ops',
-    '',
-    'Bounds at f32, with what they follow from: a constant that is rounded counts 1 unit of the last place, a rounded operation 0.5. Numbers',
-    'such as 0.37 stand for any that f32 does not hold. `npm run ulp` measures them.',
-    '',
-    '| name | called with | accuracy | because |',
-    '|---|---|---|---|',
-    ...rows,
-  ];
-}
-
 /** What compiling found to be run by the interpreter. */
-function interpreted() {
-  const { total, segments, interpreted: left } = JSON.parse(readFileSync(tiers, 'utf8'));
+function interpretedLines() {
+  const { total, segments, interpreted: left } = JSON.parse(readFileSync(join(docs, 'tiers.json'), 'utf8'));
   const share = `${left.length} of ${total} (${((100 * left.length) / total).toFixed(1)} %)`;
   return [
     '',
@@ -97,66 +54,70 @@ function interpreted() {
   ];
 }
 
-/** What a call does beside its results. */
-const beside = ({ reads, draws, writes }) =>
-  [reads && 'reads values', draws && 'draws random numbers', writes && 'writes to arguments']
-    .filter(Boolean)
-    .join(', ');
+/** The kinds of operator, and what runs them. */
+const tiers = [
+  '## What runs them',
+  '',
+  '- Pointwise operators, reductions and creation are loops of fused C++, with whatever else has their shape; reductions run in lanes that',
+  '  are merged as a tree.',
+  '- Views have no code of their own: they are maps from coordinates to places in memory.',
+  '- Composites are written in simpler operators, which are fused like any.',
+  '- Matrix products are a tiled template with packing, sorts are templates of their own; results of unknown size are segments around a read.',
+];
 
-const dtypesOf = ({ accepts }) => (accepts === undefined ? 'all' : accepts.join(' '));
-
-function row(operator) {
-  const called = [operator.torch.join(', '), operator.parameters.map(show).join(', ')];
-  const cells = [operator.name, ...called, operator.doc].map(escape);
-  const inPlace = operator.inPlace === true ? code(`${operator.name}_`) : '';
-  return `| ${[...cells, dtypesOf(operator), inPlace, beside(operator)].join(' | ')} |`;
-}
-
-function section([kind, title, tier]) {
-  const rows = [...operators.values()].filter((operator) => operator.kind === kind && operator.torch.length > 0);
-  if (rows.length === 0) return [];
-  const sorted = rows.sort((a, b) => (a.name < b.name ? -1 : 1));
-  const head = [
-    '| name | torch | parameters | what it gives | dtypes | in place | beside |',
-    '|---|---|---|---|---|---|---|',
-  ];
-  return ['', `## ${title}`, '', tier, '', ...head, ...sorted.map(row)];
-}
-
-/** The pointwise table itself: what every operator that is made of it inherits. */
-function definitions() {
-  const rows = Object.values(pointwise)
-    .filter(({ internal }) => internal !== true)
-    .sort((a, b) => (a.name < b.name ? -1 : 1))
-    .map((op) => `| ${[op.name, dtypesOf(op), formulaOf(op), gradientOf(op), accuracyOf(op)].join(' | ')} |`);
-  return [
-    '',
-    '## Definitions of the pointwise ops',
-    '',
-    'Interpreter and compiled code share them, and agree bit for bit. The formula is that at f32, over the operands `x`, `y`, `z`; the',
-    'gradient has a term for each operand, over `g` that flows in and the result `out`. Accuracy is at f32, measured by `npm run ulp`: 0.5 ULP',
-    'is correctly rounded; “of its scale” counts units of the magnitude that the op adds up, for ops that cancel. Integer division by',
-    'zero is 0.',
-    '',
-    '| name | dtypes | formula | gradient | accuracy |',
-    '|---|---|---|---|---|',
-    ...rows,
-  ];
-}
-
-const lines = [
+const indexLines = (pages) => [
   '# Operators',
   '',
-  'Generated from the operator tables by `npm run docs:ops`. Names are PyTorch’s in camelCase; the second column is the name under `torch.`.',
-  'They run eagerly as generated JavaScript, and compiled as generated C++; under each title stands what runs them there.',
-  ...sections.flatMap(section),
-  ...definitions(),
-  ...bounds(),
-  ...interpreted(),
+  'Generated from the operator tables by `npm run docs:ops`. Names are PyTorch’s in camelCase: most operators are methods of tensors and functions of',
+  'the package, some stand in `nn.functional`, `linalg`, `special` or `fft`, as in PyTorch. Arguments have PyTorch’s order and defaults; what is in',
+  'braces is given by name, in an object at the end. A parameter without a type is a tensor, or a number where PyTorch takes one.',
+  '',
+  'How the pointwise ops are defined, with derivatives and accuracy: [definitions](ops/definitions.md). The accuracy of operators that are made of',
+  'them: [accuracy](ops/accuracy.md). Not in the tables, but functions of the package as well: `tensor`, random numbers (`rand`, `randn`, `randint`,',
+  '`randperm`, `bernoulli`, `multinomial`), and what values decide the size of (`nonzero`, `argwhere`, `maskedSelect`, `unique`, `bincount`).',
+  ...pages.flatMap(({ name, title, sections }) => [
+    '',
+    `## [${title}](ops/${name}.md)`,
+    '',
+    ...linksTo({ title, path: `ops/${name}.md` }, sections).flatMap((section) =>
+      sections.length === 1
+        ? [section.names]
+        : [`- [${section.title}](ops/${name}.md#${section.anchor}): ${section.names}`],
+    ),
+  ]),
+  '',
+  ...tiers,
+  ...interpretedLines(),
 ];
-const text = await format(`${lines.join('\n')}\n`, { ...(await resolveConfig(file)), parser: 'markdown' });
-if (process.argv.includes('--check')) {
-  const isCurrent = readFileSync(file, 'utf8') === text;
-  console.log(isCurrent ? 'docs/ops.md is up to date' : 'docs/ops.md is not up to date: run npm run docs:ops');
-  process.exitCode = isCurrent ? 0 : 1;
-} else writeFileSync(file, text);
+
+const pages = await operatorPages();
+const texts = new Map([
+  ['ops.md', indexLines(pages)],
+  ...pages.map((page) => [`ops/${page.name}.md`, pageLines(page)]),
+  ['ops/definitions.md', definitionLines()],
+  ['ops/accuracy.md', accuracyLines()],
+]);
+
+async function formatted(path, lines) {
+  return format(`${lines.join('\n')}\n`, { ...(await resolveConfig(path)), parser: 'markdown' });
+}
+
+const folder = join(docs, 'ops');
+const isCheck = process.argv.includes('--check');
+const stray = (existsSync(folder) ? readdirSync(folder) : []).filter((name) => !texts.has(`ops/${name}`));
+const outdated = stray.map((name) => `ops/${name}`);
+if (!isCheck) {
+  mkdirSync(folder, { recursive: true });
+  for (const name of stray) rmSync(join(folder, name));
+}
+for (const [name, lines] of texts) {
+  const path = join(docs, name);
+  const text = await formatted(path, lines);
+  if (!isCheck) writeFileSync(path, text);
+  else if (!existsSync(path) || readFileSync(path, 'utf8') !== text) outdated.push(name);
+}
+if (isCheck) {
+  for (const name of outdated) console.log(`docs/${name} is not up to date: run npm run docs:ops`);
+  if (outdated.length === 0) console.log('docs/ops.md is up to date');
+  process.exitCode = outdated.length === 0 ? 0 : 1;
+}

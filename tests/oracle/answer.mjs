@@ -40,7 +40,7 @@ function functionFor(aten) {
 
 /**
  * What PyTorch says where it has less than we do: kernels for fewer dtypes, an overload without an option. Integer
- * division by zero is an error there and 0 here (docs/ops.md).
+ * division by zero is an error there and 0 here (docs/ops/definitions.md).
  */
 const hasLess =
   /not implemented for|not support|only support|[eE]xpected .*dtype|scalar type|type Half|type BFloat16|must be .*(float|integer|integral)|Unsupported input type|not yet implemented|missing \d required|invalid combination of arguments|ZeroDivision/;
