@@ -240,3 +240,24 @@ test('tuning measures each configuration once, restores what was there, and reme
   expect(again.measured).toBe(1);
   expect(again.times).toHaveLength(3);
 });
+
+test('names that compilers or objects have are names like any other', () => {
+  const odd = kernel(
+    '__asm__',
+    { linux: ptr(f32), constructor: ptr(f32), $: i32, é: i32, aB: constexpr, a_b: constexpr },
+    ({ linux, constructor: toString, $, é, aB, a_b }, tl) => {
+      const f32x16 = tl.arange(0, aB);
+      const NULL = f32x16 < $;
+      tl.store(toString + f32x16, tl.load(linux + f32x16, NULL) * a_b + é, NULL);
+    },
+  );
+  for (const backend of ['cpp', 'cuda-emulated', 'interpreter'] as const) {
+    const out = zeros([3]);
+    odd.launch(
+      [1],
+      { linux: tensor([1, 2, 3], { dtype: 'f32' }), constructor: out, $: 3, é: 5, aB: 4, a_b: 2 },
+      { backend },
+    );
+    expect(out.toArray()).toEqual([7, 9, 11]);
+  }
+});

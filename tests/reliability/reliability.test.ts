@@ -52,6 +52,7 @@ testBuilt(
 
 testBuilt.each([
   ['parsers', 1000],
+  ['strings', 6],
   ['environments', 3],
   ['orphans', 3],
   ['kill', 2],

@@ -7,6 +7,7 @@ export type { ElementArray } from './element-array.ts';
 export { InternalError, isTsInductorError, ToolchainError, TsInductorError, UserError } from './error.ts';
 export type { SourceLocation } from './error.ts';
 export { sha256, stableHash, stableStringify } from './hash.ts';
+export { isIdentifier } from './identifier.ts';
 export { Lines } from './lines.ts';
 export { nearest } from './nearest.ts';
 export { Pipeline } from './pipeline.ts';

@@ -2,7 +2,7 @@
 import { badSchema } from './errors.ts';
 import { parseKernel } from './parse/kernel-source.ts';
 import type { AnyFunction, KernelSource, SourceStart } from './parse/kernel-source.ts';
-import { isDType } from '@tsinductor/base';
+import { isDType, isIdentifier } from '@tsinductor/base';
 import type { Schema, SchemaEntry } from './schema.ts';
 
 export interface KernelDefinition {
@@ -22,24 +22,22 @@ interface DefineRequest {
   readonly locate: (text: string) => SourceStart;
 }
 
-const identifier = /^[a-z_][a-z0-9_]*$/i;
-
 /** Checks name and schema, and parses the body. Throws UserError KERNEL_SCHEMA, KERNEL_SOURCE. */
 export function defineKernel({ name, schema, body, functions = {}, locate }: DefineRequest): KernelDefinition {
   const text = (fn: AnyFunction): string => Function.prototype.toString.call(fn);
   const start = locate(text(body));
   const { location } = start;
-  if (!identifier.test(name))
+  if (!isIdentifier(name))
     throw badSchema(
       `a kernel is called ${JSON.stringify(name.slice(0, 40))}`,
-      'use letters, digits and underscores',
+      'give it a name that a variable could have',
       location,
     );
   for (const [key, entry] of Object.entries(schema)) {
-    if (!identifier.test(key))
+    if (!isIdentifier(key))
       throw badSchema(
         `the schema of ${name} has a parameter ${JSON.stringify(key.slice(0, 40))}`,
-        'use letters, digits and underscores',
+        'give it a name that a variable could have',
         location,
       );
     if (!isEntry(entry))

@@ -4,12 +4,11 @@ import { at, dtypeInfo, invariant } from '@tsinductor/base';
 import type { DType } from '@tsinductor/base';
 import {
   apply,
-  bufferName,
   constantOf,
   elementValue,
   flatIndex,
   scalarOfIndex,
-  snake,
+  paramName,
   sourceCoordinates,
   tileIndex,
   valueIndex,
@@ -170,8 +169,8 @@ export function elementAccess(
   coordinates: readonly Index[],
   { binder, point }: Evaluation,
 ): { readonly access: Access; readonly lanes: number } {
-  const { name, dtype } = at(binder.program.params, node.attrs.param);
-  const buffer = bufferName(name);
+  const { dtype } = at(binder.program.params, node.attrs.param);
+  const buffer = paramName(binder.program, node.attrs.param);
   const index = tileIndex(at(node.args, 0), coordinates, binder);
   const direct = index === undefined ? undefined : accessAt({ buffer, dtype }, index, point);
   if (direct !== undefined) return direct;
@@ -192,7 +191,7 @@ const sameTerms = (left: MaskTerms | undefined, right: MaskTerms): boolean => le
 function loadValue(node: TileOp & { readonly op: 'load' }, coordinates: readonly Index[], context: Evaluation): Value {
   const { binder, point } = context;
   const { id, dtype } = at(node.results, 0);
-  const label = binder.label(id, `${snake(at(binder.program.params, node.attrs.param).name)}_at`);
+  const label = binder.label(id, `${paramName(binder.program, node.attrs.param)}_at`);
   const maskId = node.args[1];
   const otherId = node.args[2];
   const { access, lanes } = elementAccess(node, coordinates, context);

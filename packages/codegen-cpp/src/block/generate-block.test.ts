@@ -226,11 +226,11 @@ describe('memory is prefetched before it is read', () => {
   };
 
   test('a row that was read before, by the instance that follows', () => {
-    expect(prefetched(rows(1024, 'normalised'))).toEqual(['x_ptr + i + program0 * 1024 + 1024']);
+    expect(prefetched(rows(1024, 'normalised'))).toEqual(['ptr0_x + i + program0 * 1024 + 1024']);
   });
 
   test('a row that is read as it is written, a little further on', () => {
-    expect(prefetched(rows(1024, 'copied'))).toEqual(['x_ptr + i + program0 * 1024 + 256']);
+    expect(prefetched(rows(1024, 'copied'))).toEqual(['ptr0_x + i + program0 * 1024 + 256']);
   });
 
   test('neither short rows nor what all instances read', () => {
@@ -274,7 +274,7 @@ describe('what the text of C++ is after', () => {
 
   test('results far larger than the caches are written by non-temporal stores, whole lines only', () => {
     const streamed = textOf(shifted(16, 'written'), huge('out'));
-    expect(streamed).toContain('non_temporal_store_f32x16(out_ptr');
+    expect(streamed).toContain('non_temporal_store_f32x16(ptr1_out');
     expect(streamed).toContain('sfence');
     expect(textOf(shifted(16, 'written'), huge('x'))).not.toContain('non_temporal_store_');
     expect(textOf(shifted(1, 'written'), huge('out'))).not.toContain('non_temporal_store_');
@@ -286,10 +286,10 @@ describe('what the text of C++ is after', () => {
     'few threads ask for the lines of %s results before they write them',
     (extent) => {
       const text = textOf(shifted(16, 'written'), few(extent));
-      expect(text).toMatch(/__builtin_prefetch\(out_ptr \+ .* \+ 528, 1\);/);
+      expect(text).toMatch(/__builtin_prefetch\(ptr1_out \+ .* \+ 528, 1\);/);
       expect(text).not.toMatch(/non_temporal_store_|sfence/);
       expect(textOf(shifted(16, 'read'), few(extent))).not.toMatch(/prefetch\(.*, 1\)/);
-      expect(textOf(shifted(1, 'written'), few(extent))).toMatch(/__builtin_prefetch\(out_ptr \+ .* \+ 513, 1\);/);
+      expect(textOf(shifted(1, 'written'), few(extent))).toMatch(/__builtin_prefetch\(ptr1_out \+ .* \+ 513, 1\);/);
     },
   );
 
@@ -312,19 +312,19 @@ describe('what the text of C++ is after', () => {
   test('for a Zen the row after the next is prefetched where several passes read rows, and nothing else', () => {
     const both = { ...few('huge'), family: 'zen' as const };
     const passed = textOf(shifted(16, 'written'), both);
-    expect(passed).toContain('non_temporal_store_f32x16(out_ptr');
+    expect(passed).toContain('non_temporal_store_f32x16(ptr1_out');
     expect(passed).not.toContain('prefetch');
     const prefetched = (on: Parameters<typeof textOf>[1]): readonly (string | undefined)[] =>
-      [...textOf(centred, on).matchAll(/__builtin_prefetch\((x_ptr.*)\);/g)].map(([, what]) => what);
-    expect(prefetched(both)).toEqual(['x_ptr + i + n * program0 + n * 2, 0, 2']);
-    expect(prefetched({ ...both, family: 'other' })).toEqual([expect.stringMatching(/^x_ptr \+ i .*, 0$/)]);
+      [...textOf(centred, on).matchAll(/__builtin_prefetch\((ptr0_x.*)\);/g)].map(([, what]) => what);
+    expect(prefetched(both)).toEqual(['ptr0_x + i + program0 * v_n + v_n * 2, 0, 2']);
+    expect(prefetched({ ...both, family: 'other' })).toEqual([expect.stringMatching(/^ptr0_x \+ i .*, 0$/)]);
   });
 
   test('a row that several passes read is read again, and its mask decided by the ends of loops', () => {
     const text = textOf(centred);
     expect(text).not.toContain('_block[');
     const whole = /k_1 = 64; k_1 < whole\w*; [^}]*}/.exec(text)?.[0] ?? '';
-    expect(whole).toContain('load_f32x16(x_ptr');
+    expect(whole).toContain('load_f32x16(ptr0_x');
     expect(whole).not.toMatch(/ \? |mask/);
   });
 
@@ -342,6 +342,6 @@ describe('what the text of C++ is after', () => {
   ).program;
 
   test('what costs more to read again than to keep is kept', () => {
-    expect(textOf(strided)).toContain('values_block[1024]');
+    expect(textOf(strided)).toContain('v_values_block[1024]');
   });
 });

@@ -3,7 +3,7 @@
 // instances of a thread follow each other along the first axis of the grid. Rows that only a store reads are prefetched a little
 // further on, as in compiled groups (strategy/traffic/passes.ts), and so are results (strategy/traffic/results.ts).
 import { at, dtypeInfo } from '@tsinductor/base';
-import { bufferName, tileIndex } from '@tsinductor/codegen';
+import { paramName, tileIndex } from '@tsinductor/codegen';
 import { add, allTileNodes, equal, int, sameShape, substitute } from '@tsinductor/ir';
 import type { Index, TileId, TileNode, TileOp } from '@tsinductor/ir';
 import { nextRowDistance } from '../machine/choices/traffic.ts';
@@ -59,10 +59,15 @@ export function writeRowPrefetches(
     const step = index === undefined ? undefined : laneStep(index, point.lane);
     if (index === undefined || step?.kind !== 'int' || step.value !== 1) continue;
     const place = placeAhead(load, index, { binder, loads });
-    const { name } = at(binder.program.params, load.attrs.param);
     if (place === undefined) continue;
     const into = distanceFor(load, binder).into === 'second' ? { into: 'second' as const } : {};
-    binder.writer.emit({ kind: 'prefetch', buffer: bufferName(name), at: place, intent: 'read', ...into });
+    binder.writer.emit({
+      kind: 'prefetch',
+      buffer: paramName(binder.program, load.attrs.param),
+      at: place,
+      intent: 'read',
+      ...into,
+    });
   }
 }
 

@@ -10,13 +10,13 @@ import {
   blockSizes,
   gridSize,
   kernelName,
+  paramName,
   scalarIndex,
-  snake,
   usedBuffers,
 } from '@tsinductor/codegen';
 import type { BlockWalk } from '@tsinductor/codegen';
 import { allTileNodes, floorDivide, int, multiply, removeDeadLets, sizeSymbol } from '@tsinductor/ir';
-import type { BlockParam, BlockProgram, ElementOp, Index, Kernel, TileOp } from '@tsinductor/ir';
+import type { BlockProgram, ElementOp, Index, Kernel, TileOp } from '@tsinductor/ir';
 import { pointwise } from '@tsinductor/ops';
 import { BlockBinder } from './block-binder.ts';
 import type { BlockTarget } from './block-binder.ts';
@@ -31,10 +31,12 @@ import { registerPlaces } from './tile-places.ts';
 import type { RegisterArray } from './tile-places.ts';
 
 /** The size that says how many bytes a buffer has. */
-export const bytesName = (name: string): string => `${snake(name)}_bytes`;
+export const bytesName = (program: BlockProgram, position: number): string => `${paramName(program, position)}_bytes`;
 
-const elementsOf = ({ name, dtype }: BlockParam): Index =>
-  floorDivide(sizeSymbol(bytesName(name), 0), int(dtypeInfo[dtype].bytes));
+const elementsOf = (program: BlockProgram, position: number): Index => {
+  const { dtype } = at(program.params, position);
+  return floorDivide(sizeSymbol(bytesName(program, position), 0), int(dtypeInfo[dtype].bytes));
+};
 
 export function bindBlock(program: BlockProgram, target: BlockTarget): Kernel {
   const binder = new BlockBinder(program, target);
@@ -46,7 +48,10 @@ export function bindBlock(program: BlockProgram, target: BlockTarget): Kernel {
   const shares = target.mayAlias ? { shares: true as const } : {};
   return {
     name: kernelName(program),
-    buffers: usedBuffers(blockBuffers(program, elementsOf), body).map((buffer) => ({ ...buffer, ...shares })),
+    buffers: usedBuffers(
+      blockBuffers(program, (position) => elementsOf(program, position)),
+      body,
+    ).map((buffer) => ({ ...buffer, ...shares })),
     sizes: blockSizes(program),
     body,
     launch: {

@@ -3,7 +3,7 @@
 // updated by one thread.
 import { at, dtypeInfo } from '@tsinductor/base';
 import type { DType } from '@tsinductor/base';
-import { apply, scalarIndexOf, snake, updateOf, whereTrue, zeroOf } from '@tsinductor/codegen';
+import { apply, paramName, scalarIndexOf, updateOf, whereTrue, zeroOf } from '@tsinductor/codegen';
 import type { Update } from '@tsinductor/codegen';
 import { add, allTileNodes, int, multiply, tileSize } from '@tsinductor/ir';
 import type { Access, Index, TileId, TileNode, TileOp, Value } from '@tsinductor/ir';
@@ -79,7 +79,7 @@ export function bindLoad(node: Load, binder: BlockBinder): void {
   const { layout, isWide } = accessLayout(node, binder);
   prepare(node.args, layout, binder);
   binder.touch({ param, writes: false, pattern: patternOf(node, layout, binder) });
-  const name = binder.registers(id, layout, snake(at(binder.program.params, param).name));
+  const name = binder.registers(id, layout, `${paramName(binder.program, param)}_tile`);
   if (isWide) loadWide(node, { name, layout, dtype }, binder);
   else
     binder.overRegisters(layout, (register) => {

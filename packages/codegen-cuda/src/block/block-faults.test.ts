@@ -23,14 +23,14 @@ const product = productCase({ dtype: 'f16', precision: 'ieee', sizes: [32, 32, 3
 
 const faults: readonly Fault[] = [
   { name: 'a missing barrier before shared memory is read, which is NaN until then', one: softmaxCase({ rows: 3, n: 200 }), from: /__syncthreads\(\);/g, to: '', found: { result: /is NaN, not/ } },
-  { name: 'a missing barrier between two uses of a buffer', one: reversedCase(), from: /__syncthreads\(\);/g, to: '', found: { message: /race: byte \d+ of x_ptr depends on the order/ } },
+  { name: 'a missing barrier between two uses of a buffer', one: reversedCase(), from: /__syncthreads\(\);/g, to: '', found: { message: /race: byte \d+ of ptr0_x depends on the order/ } },
   { name: 'a divergent barrier', one: softmaxCase({ rows: 3, n: 200 }), from: /__syncthreads\(\);/, to: 'if (thread < 40) __syncthreads();', found: { message: /divergent/ } },
-  { name: 'a race between programs', one: addCase({ n: 700 }), from: /out_ptr\[program0 \* 512/, to: 'out_ptr[program0 * 0', found: { message: /race: byte \d+ of out_ptr depends on the order/ } },
-  { name: 'a read out of bounds', one: addCase({ n: 700 }), from: /= mask \? (x_ptr\[[^\]]*\]) : 0\.0f/, to: '= $1', found: { message: /out of bounds: touches memory beside x_ptr, which has 2800 bytes/ } },
-  { name: 'a write out of bounds', one: addCase({ n: 700 }), from: /if \(mask_?\d*\) out_ptr/, to: 'out_ptr', found: { message: /out of bounds: touches memory beside out_ptr/ } },
+  { name: 'a race between programs', one: addCase({ n: 700 }), from: /ptr2_out\[program0 \* 512/, to: 'ptr2_out[program0 * 0', found: { message: /race: byte \d+ of ptr2_out depends on the order/ } },
+  { name: 'a read out of bounds', one: addCase({ n: 700 }), from: /= v_mask \? (ptr0_x\[[^\]]*\]) : 0\.0f/, to: '= $1', found: { message: /out of bounds: touches memory beside ptr0_x, which has 2800 bytes/ } },
+  { name: 'a write out of bounds', one: addCase({ n: 700 }), from: /if \(v_mask_?\d*\) ptr2_out/, to: 'ptr2_out', found: { message: /out of bounds: touches memory beside ptr2_out/ } },
   { name: 'a missing wait for copies', one: product, from: /wait_copies<\d+>\(\);/g, to: '', found: { result: /is NaN, not/ } },
   { name: 'a wrong fragment lane', one: product, from: /(load_matrices\(.*)thread % 16/, to: '$1(thread + 1) % 16', found: { result: /is -?[\d.e-]+, not/ } },
-  { name: 'a misaligned wide access', one: addCase({ n: 704, divisor: 16 }), from: /load_f32x4\(x_ptr \+ /, to: 'load_f32x4(x_ptr + 1 + ', found: { message: /misaligned access of 16 bytes/ } },
+  { name: 'a misaligned wide access', one: addCase({ n: 704, divisor: 16 }), from: /load_f32x4\(ptr0_x \+ /, to: 'load_f32x4(ptr0_x + 1 + ', found: { message: /misaligned access of 16 bytes/ } },
 ]; // prettier-ignore
 
 const target = { architecture: 'sm_80', warps: 4, stages: 3, mayAlias: false } as const;

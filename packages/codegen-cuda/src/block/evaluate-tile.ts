@@ -5,9 +5,9 @@ import { at, get, invariant } from '@tsinductor/base';
 import type { DType } from '@tsinductor/base';
 import {
   apply,
-  bufferName,
   elementValue,
   flatIndex,
+  paramName,
   scalarOfIndex,
   sourceCoordinates,
   tileIndex,
@@ -179,11 +179,11 @@ export type MemoryOp = TileOp & { readonly op: 'load' | 'store' | 'atomic' | 'at
 /** Where the element of a memory operation lies. */
 export function globalAccess(node: MemoryOp, coordinates: readonly Index[], evaluation: Evaluation): Access {
   const { binder } = evaluation;
-  const { name, dtype } = at(binder.program.params, node.attrs.param);
+  const { dtype } = at(binder.program.params, node.attrs.param);
   const offsets = at(node.args, 0);
   const index = tileIndex(offsets, coordinates, binder);
   const place = index ?? valueIndex(binder.name(evaluateTile(offsets, coordinates, evaluation), 'offset'));
-  return elementAt(bufferName(name), place, dtype);
+  return elementAt(paramName(binder.program, node.attrs.param), place, dtype);
 }
 
 function loadElement(

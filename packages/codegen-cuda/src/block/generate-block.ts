@@ -2,7 +2,7 @@
 // parameters in order, and one more with 8 bytes for each scalar argument: integers as i64, floats as the bits of an f64. Its
 // sizes are the grid's three, the bytes of each buffer, and those words.
 import { at } from '@tsinductor/base';
-import { bufferName, blockSizes, OpFunctions, printKernel } from '@tsinductor/codegen';
+import { blockSizes, OpFunctions, paramName, printKernel } from '@tsinductor/codegen';
 import type { PrintedKernel } from '@tsinductor/codegen';
 import { int, sizeSymbol, verifyKernel } from '@tsinductor/ir';
 import type { BlockProgram, Kernel } from '@tsinductor/ir';
@@ -46,9 +46,9 @@ interface Described {
 }
 
 function describe(program: BlockProgram, { kernel, text, target }: Described): Omit<CudaProgram, 'source'> {
-  const buffers = program.params.filter(({ kind }) => kind === 'buffer');
+  const buffers = bufferPositions(program);
   const [grid, words] = [blockSizes(program).slice(0, 3), blockSizes(program).slice(3)];
-  const sizes = [...grid, ...buffers.map(({ name }) => bytesName(name)), ...words];
+  const sizes = [...grid, ...buffers.map((position) => bytesName(program, position)), ...words];
   return {
     architecture: target.architecture,
     kernels: [cudaKernel(program, { kernel, text, target })],
@@ -60,12 +60,15 @@ function describe(program: BlockProgram, { kernel, text, target }: Described): O
   };
 }
 
+const bufferPositions = ({ params }: BlockProgram): readonly number[] =>
+  params.flatMap(({ kind }, position) => (kind === 'buffer' ? [position] : []));
+
 function cudaKernel(program: BlockProgram, { kernel, text }: Described): CudaKernel {
-  const buffers = program.params.filter(({ kind }) => kind === 'buffer');
+  const buffers = bufferPositions(program);
   const { launch } = kernel;
   const addresses = kernel.buffers.map(({ name, dtype, role }): CudaArgument => {
-    const position = buffers.findIndex((param) => bufferName(param.name) === name);
-    const bytes = sizeSymbol(bytesName(at(buffers, position).name), 0);
+    const position = buffers.findIndex((param) => paramName(program, param) === name);
+    const bytes = sizeSymbol(bytesName(program, at(buffers, position)), 0);
     return { kind: 'buffer', name, dtype, position, offset: int(0), bytes, isWritten: role !== 'read' };
   });
   return {

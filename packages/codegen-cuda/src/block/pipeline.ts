@@ -5,7 +5,7 @@
 // Law: what is sent for iteration i lies in stage i mod stages. At the top of iteration i all its copies have landed and all
 // threads have met, so that the stage of iteration i - 1 may be written again.
 import { at, dtypeInfo } from '@tsinductor/base';
-import { bufferName, scalarIndex, scalarOfIndex, scalarTileIndex, valueIndex } from '@tsinductor/codegen';
+import { paramName, scalarIndex, scalarOfIndex, scalarTileIndex, valueIndex } from '@tsinductor/codegen';
 import type { CountedLoop, MovedTile } from '@tsinductor/codegen';
 import {
   add,
@@ -88,7 +88,7 @@ function planPipeline(loop: PipelinedLoop, turns: Index, binder: BlockBinder): P
   );
   const staged = slices.map(({ load, layout }): Staged => {
     const tile = at(load.results, 0);
-    const base = `${binder.label(tile.id, bufferName(at(binder.program.params, load.attrs.param).name))}_stages`;
+    const base = `${binder.label(tile.id, paramName(binder.program, load.attrs.param))}_stages`;
     const [rows, columns] = tile.shape as [number, number];
     const { name, granule } = binder.sharedTile(
       base,

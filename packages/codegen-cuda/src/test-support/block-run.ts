@@ -1,7 +1,7 @@
 // For tests: hand-written kernels as programs with arguments, and what the three that can run them leave in memory: the Block
 // IR's interpreter, the bound kernel in the Kernel IR's interpreter, the CUDA source in the emulation.
 import { at } from '@tsinductor/base';
-import { bufferName, gridName, scalarName } from '@tsinductor/codegen';
+import { gridName, paramName } from '@tsinductor/codegen';
 import { ptr } from '@tsinductor/dsl';
 import { interpretKernel } from '@tsinductor/ir';
 import type { BlockProgram, ElementArray, Kernel, KernelMemory } from '@tsinductor/ir';
@@ -33,15 +33,15 @@ export function interpretBound(
   const args = argumentsOf(one);
   const memory = new Map<string, KernelMemory>();
   const sizes = new Map<string, number>(one.grid.map((count, axis) => [gridName(axis), count]));
-  one.program.params.forEach(({ name, dtype }, index) => {
+  one.program.params.forEach(({ dtype }, index) => {
     const value = at(args, index);
-    if (typeof value === 'number') sizes.set(scalarName(name), value);
-    else memory.set(bufferName(name), memoryOf(dtype, value));
+    if (typeof value === 'number') sizes.set(paramName(one.program, index), value);
+    else memory.set(paramName(one.program, index), memoryOf(dtype, value));
   });
   interpretKernel(kernel, { memory, sizes, order });
-  one.program.params.forEach(({ name }, index) => {
+  one.program.params.forEach((_, index) => {
     const value = at(args, index);
-    const own = memory.get(bufferName(name));
+    const own = memory.get(paramName(one.program, index));
     if (typeof value !== 'number' && own !== undefined) readMemory(own, value);
   });
   return buffersOf(args);

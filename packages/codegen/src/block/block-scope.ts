@@ -5,7 +5,7 @@ import type { SourceLocation } from '@tsinductor/base';
 import { int, tilesOf } from '@tsinductor/ir';
 import type { BlockProgram, Index, Tile, TileId, TileOp, Value } from '@tsinductor/ir';
 import { KernelWriter } from '../bind/kernel-writer.ts';
-import { snake } from './block-names.ts';
+import { localName } from './block-names.ts';
 
 /** Where a tile is, as far as that is the same for all targets. */
 export type KnownHome =
@@ -65,7 +65,7 @@ export abstract class TileScope<Own extends { readonly kind: string }> implement
 
   label(id: TileId, otherwise: string): string {
     const { name } = this.tile(id);
-    return name === undefined ? otherwise : snake(name);
+    return name === undefined ? otherwise : localName(name);
   }
 
   name(value: Value, base: string): Value {

@@ -4,7 +4,7 @@ import { at, dtypeInfo, invariant } from '@tsinductor/base';
 import type { DType } from '@tsinductor/base';
 import { int, sizeSymbol } from '@tsinductor/ir';
 import type { Index, ScalarConstant, TileOp, Value } from '@tsinductor/ir';
-import { scalarIndex, scalarName, snake } from './block-names.ts';
+import { localName, paramName, scalarIndex } from './block-names.ts';
 import type { BlockScope } from './block-scope.ts';
 
 /** `value` in as many lanes as the point has. */
@@ -31,18 +31,18 @@ export function argumentValue(node: TileOp & { readonly op: 'argument' }, scope:
   const { name, dtype } = at(scope.program.params, node.attrs.param);
   const size: Value = {
     kind: 'index',
-    value: sizeSymbol(scalarName(name), -(2 ** 53)),
+    value: sizeSymbol(paramName(scope.program, node.attrs.param), -(2 ** 53)),
     type: { dtype: 'i64', lanes: 1 },
   };
   const isFloat = dtypeInfo[dtype].category === 'float';
   const wide: Value = isFloat ? { kind: 'bitcast', value: size, type: { dtype: 'f64', lanes: 1 } } : size;
-  if (wide.type.dtype === dtype) return scope.name(wide, snake(name));
+  if (wide.type.dtype === dtype) return scope.name(wide, localName(name));
   const compute = dtypeInfo[dtype].compute;
   const narrow: Value =
     wide.type.dtype === compute ? wide : { kind: 'cast', value: wide, type: { dtype: compute, lanes: 1 } };
   return scope.name(
     compute === dtype ? narrow : { kind: 'cast', value: narrow, type: { dtype, lanes: 1 } },
-    snake(name),
+    localName(name),
   );
 }
 

@@ -46,13 +46,13 @@ export function bindLaunch(kernel: string, schema: Schema, given: Readonly<Recor
     if (!Object.hasOwn(schema, name)) throw unknownArgument(kernel, name, Object.keys(schema));
   }
   const args: BoundArgument[] = [];
-  const constants: Record<string, number> = {};
+  const constants: [name: string, value: number][] = [];
   for (const [name, entry] of Object.entries(schema)) {
-    const value = given[name];
-    if (isConstexpr(entry)) constants[name] = constantOf(kernel, name, value);
+    const value = Object.hasOwn(given, name) ? given[name] : undefined;
+    if (isConstexpr(entry)) constants.push([name, constantOf(kernel, name, value)]);
     else args.push(bindArgument(kernel, { name, entry }, value));
   }
-  return { args, constants };
+  return { args, constants: Object.fromEntries(constants) };
 }
 
 function constantOf(kernel: string, name: string, value: unknown): number {

@@ -6,7 +6,7 @@
 //
 // The map has the form of ECMA-426 (source map revision 3): segments of base-64 numbers, each relative to the one before.
 import { pathToFileURL } from 'node:url';
-import { at } from '@tsinductor/base';
+import { at, isIdentifier } from '@tsinductor/base';
 import type { SourceLocation } from '@tsinductor/base';
 import { tileRegions } from '@tsinductor/ir';
 import type { BlockProgram, Region, TileNode } from '@tsinductor/ir';
@@ -36,9 +36,6 @@ function* linesOf({ nodes }: Region): Generator<readonly TileNode[]> {
   if (run.length > 0) yield run;
 }
 
-/** A name of ECMAScript: nothing else may get into the text. */
-const identifier = /^[\p{ID_Start}$_][\p{ID_Continue}$]*$/u;
-
 /** Names that a parameter of a function cannot have. */
 const reserved: readonly string[] =
   'arguments await break case catch class const continue debugger default delete do else enum eval export extends false finally for function if implements import in instanceof interface let new null package private program protected public return static super switch this throw true try typeof var void while with yield'.split(
@@ -55,7 +52,7 @@ export function lineScript(program: BlockProgram): LineScript {
     starts.set(first, key);
     if (!lines.has(key)) lines.set(key, first.origin);
     for (const { name } of run.flatMap(({ results }) => results))
-      if (name !== undefined && identifier.test(name) && !reserved.includes(name)) names.add(name);
+      if (name !== undefined && isIdentifier(name) && !reserved.includes(name)) names.add(name);
   }
   const parameters = `{ ${[...names].join(', ')} }, program`;
   const functions = [...lines.values()].map(() => `(${parameters}) => { void program; },`);

@@ -40,7 +40,7 @@ export function lowerKernel(
 ): BlockProgram {
   const { name, schema, source, functions } = definition;
   const params = Object.entries(schema).flatMap(([key, entry]): BlockParam[] => {
-    const fact = facts[key];
+    const fact = own(facts, key);
     if (isConstexpr(entry) || fact === undefined) return [];
     return [{ name: key, kind: isPointer(entry) ? 'buffer' : 'scalar', dtype: fact.dtype, divisor: fact.divisor }];
   });
@@ -91,6 +91,10 @@ export function lowerKernel(
   return program;
 }
 
+/** What a record has by that name itself: users may call an argument `constructor`. */
+const own = <T>(record: Readonly<Record<string, T>>, key: string): T | undefined =>
+  Object.hasOwn(record, key) ? record[key] : undefined;
+
 /** Declared functions see nothing but their parameters. */
 const helperScope = (): Scope => new Scope();
 
@@ -102,7 +106,7 @@ interface Binding {
 }
 
 function argument(key: string, { builder, params, facts, constants }: Binding): KernelValue {
-  const constant = constants[key];
+  const constant = own(constants, key);
   if (constant !== undefined) return numberValue(constant);
   const index = params.findIndex((param) => param.name === key);
   const { kind, dtype } = at(params, index);
@@ -110,7 +114,7 @@ function argument(key: string, { builder, params, facts, constants }: Binding): 
     const offsets = builder.constant(0, { dtype: 'i32', shape: [] });
     return { kind: 'pointer', param: index, name: key, dtype, offsets };
   }
-  if (facts[key]?.isOne === true) return tileValue(builder.constant(1, { dtype, shape: [] }));
+  if (own(facts, key)?.isOne === true) return tileValue(builder.constant(1, { dtype, shape: [] }));
   const tile = builder.op({ op: 'argument', attrs: { param: index }, args: [] });
   return tileValue(Object.assign(tile, { name: key }));
 }

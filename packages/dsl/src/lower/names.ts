@@ -7,20 +7,23 @@ import { languageEntry, remedyFor } from '../language/table.ts';
 import { describeValue, numberValue, undefinedValue } from './value.ts';
 import type { KernelValue } from './value.ts';
 
-const globals: Readonly<Record<string, KernelValue>> = {
-  undefined: undefinedValue,
-  Infinity: numberValue(Infinity),
-  NaN: numberValue(NaN),
-};
+const globals: ReadonlyMap<string, KernelValue> = new Map([
+  ['undefined', undefinedValue],
+  ['Infinity', numberValue(Infinity)],
+  ['NaN', numberValue(NaN)],
+]);
 
 /** Constants of `Math`; its functions are the operations of the same name, or of these. */
-const mathConstants: Readonly<Record<string, number>> = {
+const mathConstants: ReadonlyMap<string, number> = new Map(Object.entries({
   PI: Math.PI, E: Math.E, LN2: Math.LN2, LN10: Math.LN10, LOG2E: Math.LOG2E, LOG10E: Math.LOG10E, SQRT2: Math.SQRT2,
-}; // prettier-ignore
-const mathFunctions: Readonly<Record<string, string>> = { max: 'maximum', min: 'minimum' };
+})); // prettier-ignore
+const mathFunctions: ReadonlyMap<string, string> = new Map([
+  ['max', 'maximum'],
+  ['min', 'minimum'],
+]);
 
 export function lookupName(node: Identifier, context: Context): KernelValue {
-  const value = context.scope.lookup(node.name) ?? globals[node.name];
+  const value = context.scope.lookup(node.name) ?? globals.get(node.name);
   if (value !== undefined) return value;
   if (isDType(node.name)) return { kind: 'dtype', dtype: node.name };
   if (node.name === 'cdiv' || node.name === 'tl') return imported(node.name);
@@ -81,8 +84,10 @@ function memberName(node: MemberExpression, context: Context): string {
 function moduleMember(node: MemberExpression, name: string, context: Context): KernelValue {
   const object = node.object as Expression & { readonly name?: string };
   if (object.name === 'Math') {
-    const constant = mathConstants[name];
-    return constant === undefined ? languageMember(node, mathFunctions[name] ?? name, context) : numberValue(constant);
+    const constant = mathConstants.get(name);
+    return constant === undefined
+      ? languageMember(node, mathFunctions.get(name) ?? name, context)
+      : numberValue(constant);
   }
   if (object.name === 'Number' && name === 'POSITIVE_INFINITY') return numberValue(Infinity);
   if (object.name === 'Number' && name === 'NEGATIVE_INFINITY') return numberValue(-Infinity);

@@ -1,5 +1,5 @@
 // The laws of Block IR, checked: ids, scopes, operand types, regions. A broken law is an InternalError that names the node.
-import { at, dtypeInfo, InternalError } from '@tsinductor/base';
+import { at, dtypeInfo, InternalError, isIdentifier } from '@tsinductor/base';
 import { lawBroken } from '../errors.ts';
 import type { BlockProgram, FoldNode, Region, Tile, TileId, TileNode, TileOp, TileOpName, TileType } from './block.ts';
 import { printTileType } from './print-block.ts';
@@ -14,17 +14,15 @@ interface Scope {
   readonly used: Set<TileId>;
 }
 
-const identifier = /^[a-z_][a-z0-9_]*$/i;
-
 /** Throws InternalError IR_INVALID naming node and law. */
 export function verifyBlockProgram(program: BlockProgram): void {
   const fail = (law: string): never => {
     throw lawBroken(`block program ${program.name}`, law);
   };
-  if (!identifier.test(program.name)) fail('its name is not an identifier');
+  if (!isIdentifier(program.name)) fail('its name is not an identifier');
   const names = new Set<string>();
   for (const { name, divisor } of program.params) {
-    if (!identifier.test(name) || names.has(name)) fail(`the parameter ${name} is not a name of its own`);
+    if (!isIdentifier(name) || names.has(name)) fail(`the parameter ${name} is not a name of its own`);
     if (!Number.isInteger(divisor) || divisor < 1) fail(`the divisor of ${name} is not a positive integer`);
     names.add(name);
   }
@@ -54,7 +52,7 @@ function define(tile: Tile, visible: Map<TileId, Tile>, { program, used }: Scope
   };
   if (used.has(tile.id)) fail('defined twice');
   if (tile.shape.some((extent) => !Number.isInteger(extent) || extent < 1)) fail('an extent is not a positive integer');
-  if (tile.name !== undefined && !identifier.test(tile.name)) fail('its name is not an identifier');
+  if (tile.name !== undefined && !isIdentifier(tile.name)) fail('its name is not an identifier');
   used.add(tile.id);
   visible.set(tile.id, tile);
 }

@@ -52,40 +52,40 @@ static __device__ __forceinline__ f32 exp_f32(f32 x) {
 }
 
 // softmax: a block of 128 threads for each program instance
-extern "C" __global__ void __launch_bounds__(128) kernel_softmax_cfab91e4(const f32 *__restrict__ x_ptr, f32 *__restrict__ out_ptr, const i64 grid0, const i64 grid1, const i64 grid2, const i64 n_arg) {
+extern "C" __global__ void __launch_bounds__(128) kernel_softmax_a4e6b53c(const f32 *__restrict__ ptr0_x, f32 *__restrict__ ptr1_out, const i64 grid0, const i64 grid1, const i64 grid2, const i64 arg2_n) {
   const i64 block = blockIdx.x;
   const i64 thread = threadIdx.x;
   char *const shared_memory = block_shared_memory();
   const i64 program0 = block % grid0;
-  const i32 n = (i32)n_arg;
-  alignas(16) f32 values_own[2];
+  const i32 v_n = (i32)arg2_n;
+  alignas(16) f32 v_values_own[2];
   #pragma unroll 2
   for (i64 r = 0; r < 2; ++r) {
-    const i32 offs = (i32)(r * 128 + thread);
-    const i32 at_1 = (i32)n;
-    const bool lt = offs < at_1;
-    const f32 values = lt ? x_ptr[n * program0 + r * 128 + thread] : (-__int_as_float(0x7f800000));
-    values_own[r] = values;
+    const i32 v_offs = (i32)(r * 128 + thread);
+    const i32 at_1 = (i32)v_n;
+    const bool lt = v_offs < at_1;
+    const f32 v_values = lt ? ptr0_x[program0 * v_n + r * 128 + thread] : (-__int_as_float(0x7f800000));
+    v_values_own[r] = v_values;
   }
-  f32 *const values_shared = (f32 *)shared_memory;
+  f32 *const v_values_shared = (f32 *)shared_memory;
   #pragma unroll 2
   for (i64 r_1 = 0; r_1 < 2; ++r_1) {
-    const f32 values_own_at = values_own[r_1];
-    values_shared[r_1 * 128 + thread] = values_own_at;
+    const f32 v_values_own_at = v_values_own[r_1];
+    v_values_shared[r_1 * 128 + thread] = v_values_own_at;
   }
   __syncthreads();
-  const f32 values_shared_at = values_shared[thread % 32];
-  f32 state = values_shared_at;
+  const f32 v_values_shared_at = v_values_shared[thread % 32];
+  f32 state = v_values_shared_at;
   for (i64 from = 64; from < 256; from += 64) {
-    const f32 values_shared_at_1 = values_shared[from + thread % 32];
-    const f32 maximum = max_f32(state, values_shared_at_1);
+    const f32 v_values_shared_at_1 = v_values_shared[from + thread % 32];
+    const f32 maximum = max_f32(state, v_values_shared_at_1);
     state = maximum;
   }
-  const f32 values_shared_at_2 = values_shared[thread % 32 + 32];
-  f32 state_1 = values_shared_at_2;
+  const f32 v_values_shared_at_2 = v_values_shared[thread % 32 + 32];
+  f32 state_1 = v_values_shared_at_2;
   for (i64 from_1 = 64; from_1 < 256; from_1 += 64) {
-    const f32 values_shared_at_3 = values_shared[from_1 + thread % 32 + 32];
-    const f32 maximum_1 = max_f32(state_1, values_shared_at_3);
+    const f32 v_values_shared_at_3 = v_values_shared[from_1 + thread % 32 + 32];
+    const f32 maximum_1 = max_f32(state_1, v_values_shared_at_3);
     state_1 = maximum_1;
   }
   const f32 maximum_2 = max_f32(state, state_1);
@@ -100,33 +100,33 @@ extern "C" __global__ void __launch_bounds__(128) kernel_softmax_cfab91e4(const 
   const f32 other_4 = __shfl_down_sync(0xffffffffu, maximum_6, (int)(1));
   const f32 maximum_7 = max_f32(maximum_6, other_4);
   const f32 other_5 = __shfl_sync(0xffffffffu, maximum_7, (int)(0));
-  alignas(16) f32 numerator_own[2];
+  alignas(16) f32 v_numerator_own[2];
   #pragma unroll 2
   for (i64 r_2 = 0; r_2 < 2; ++r_2) {
-    const f32 values_own_at_1 = values_own[r_2];
-    const f32 sub = values_own_at_1 - other_5;
-    const f32 numerator = exp_f32(sub);
-    numerator_own[r_2] = numerator;
+    const f32 v_values_own_at_1 = v_values_own[r_2];
+    const f32 sub = v_values_own_at_1 - other_5;
+    const f32 v_numerator = exp_f32(sub);
+    v_numerator_own[r_2] = v_numerator;
   }
-  f32 *const numerator_shared = (f32 *)(shared_memory + 1024);
+  f32 *const v_numerator_shared = (f32 *)(shared_memory + 1024);
   #pragma unroll 2
   for (i64 r_3 = 0; r_3 < 2; ++r_3) {
-    const f32 numerator_own_at = numerator_own[r_3];
-    numerator_shared[r_3 * 128 + thread] = numerator_own_at;
+    const f32 v_numerator_own_at = v_numerator_own[r_3];
+    v_numerator_shared[r_3 * 128 + thread] = v_numerator_own_at;
   }
   __syncthreads();
-  const f32 numerator_shared_at = numerator_shared[thread % 32];
-  f32 state_2 = numerator_shared_at;
+  const f32 v_numerator_shared_at = v_numerator_shared[thread % 32];
+  f32 state_2 = v_numerator_shared_at;
   for (i64 from_2 = 64; from_2 < 256; from_2 += 64) {
-    const f32 numerator_shared_at_1 = numerator_shared[from_2 + thread % 32];
-    const f32 add = state_2 + numerator_shared_at_1;
+    const f32 v_numerator_shared_at_1 = v_numerator_shared[from_2 + thread % 32];
+    const f32 add = state_2 + v_numerator_shared_at_1;
     state_2 = add;
   }
-  const f32 numerator_shared_at_2 = numerator_shared[thread % 32 + 32];
-  f32 state_3 = numerator_shared_at_2;
+  const f32 v_numerator_shared_at_2 = v_numerator_shared[thread % 32 + 32];
+  f32 state_3 = v_numerator_shared_at_2;
   for (i64 from_3 = 64; from_3 < 256; from_3 += 64) {
-    const f32 numerator_shared_at_3 = numerator_shared[from_3 + thread % 32 + 32];
-    const f32 add_1 = state_3 + numerator_shared_at_3;
+    const f32 v_numerator_shared_at_3 = v_numerator_shared[from_3 + thread % 32 + 32];
+    const f32 add_1 = state_3 + v_numerator_shared_at_3;
     state_3 = add_1;
   }
   const f32 add_2 = state_2 + state_3;
@@ -143,11 +143,11 @@ extern "C" __global__ void __launch_bounds__(128) kernel_softmax_cfab91e4(const 
   const f32 other_11 = __shfl_sync(0xffffffffu, add_7, (int)(0));
   #pragma unroll 2
   for (i64 r_4 = 0; r_4 < 2; ++r_4) {
-    const f32 numerator_own_at_1 = numerator_own[r_4];
-    const f32 div = numerator_own_at_1 / other_11;
-    const i32 offs_1 = (i32)(r_4 * 128 + thread);
-    const i32 at_2 = (i32)n;
-    const bool lt_1 = offs_1 < at_2;
-    if (lt_1) out_ptr[n * program0 + r_4 * 128 + thread] = div;
+    const f32 v_numerator_own_at_1 = v_numerator_own[r_4];
+    const f32 div = v_numerator_own_at_1 / other_11;
+    const i32 v_offs_1 = (i32)(r_4 * 128 + thread);
+    const i32 at_2 = (i32)v_n;
+    const bool lt_1 = v_offs_1 < at_2;
+    if (lt_1) ptr1_out[program0 * v_n + r_4 * 128 + thread] = div;
   }
 }
