@@ -8,20 +8,20 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { format, resolveConfig } from 'prettier';
 import { accuracyLines, definedNames, definitionLines } from './ops-docs/definitions.mjs';
-import { entryOf } from './ops-docs/entry.mjs';
-import { anchorsOf, code, escape } from './ops-docs/markdown.mjs';
+import { entryOf, headingOf } from './ops-docs/entry.mjs';
+import { anchorOf, code, escape } from './ops-docs/markdown.mjs';
 import { operatorPages } from './ops-docs/sections.mjs';
 
 const docs = fileURLToPath(new URL('../docs', import.meta.url));
 
-/** Links to the operators of some sections, from a page beside which `page` stands. */
-function linksTo(page, sections) {
-  const headings = sections.flatMap(({ title, operators }) => [title, ...operators.map(({ name }) => name)]);
-  const anchors = anchorsOf([page.title, ...headings]).slice(1);
+/** Links to the operators of some sections, on the page at `path`; on this page, if it is empty. Throws where two have one anchor. */
+function linksTo(path, sections) {
+  const headings = sections.flatMap(({ title, operators }) => [title, ...operators.map(headingOf)]);
+  if (new Set(headings.map(anchorOf)).size < headings.length)
+    throw new Error(`two headings of ${path} have one anchor`);
   return sections.map(({ title, operators }) => {
-    const place = headings.indexOf(title);
-    const names = operators.map(({ name }, at) => `[${name}](${page.path}#${anchors[place + 1 + at]})`);
-    return { title, anchor: anchors[place], names: names.join(' · ') };
+    const names = operators.map((operator) => `[${operator.name}](${path}#${anchorOf(headingOf(operator))})`);
+    return { title, anchor: anchorOf(title), names: names.join(' · ') };
   });
 }
 
@@ -30,7 +30,7 @@ const pageLines = ({ name, title, sections }) => [
   '',
   'Generated from the operator tables by `npm run docs:ops`. Back to [all operators](../ops.md).',
   '',
-  ...linksTo({ title, path: '' }, sections).flatMap((section) => [`**${section.title}**: ${section.names}`, '']),
+  ...linksTo('', sections).flatMap((section) => [`**${section.title}**: ${section.names}`, '']),
   ...sections.flatMap((section) => [
     '',
     `## ${section.title}`,
@@ -79,7 +79,7 @@ const indexLines = (pages) => [
     '',
     `## [${title}](ops/${name}.md)`,
     '',
-    ...linksTo({ title, path: `ops/${name}.md` }, sections).flatMap((section) =>
+    ...linksTo(`ops/${name}.md`, sections).flatMap((section) =>
       sections.length === 1
         ? [section.names]
         : [`- [${section.title}](ops/${name}.md#${section.anchor}): ${section.names}`],

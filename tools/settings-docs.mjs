@@ -27,8 +27,8 @@ const settingRow = (name) => {
   const setting = settings[name];
   const torch = torchNameOf(name);
   const names = [...(torch === name ? [] : [torch]), ...variablesOf(setting)];
-  const value = code(JSON.stringify(setting.default));
-  return row([code(name), codes(names), escape(value), setting.affects, escape(setting.doc)]);
+  const value = code(JSON.stringify(setting.default).replaceAll('|', '\\|'));
+  return row([code(name), codes(names), value, setting.affects, escape(setting.doc)]);
 };
 
 /** Variables beside a name, where they are not the name itself. */

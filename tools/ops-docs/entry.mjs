@@ -85,11 +85,14 @@ function remarks(operator, hasDefinition) {
   ].join(' ');
 }
 
+/** The heading of an operator: its name, or `x.T` for a property, so that the anchor is none of `t`. */
+export const headingOf = (operator) => (isProperty(operator) ? `x.${operator.name}` : operator.name);
+
 /** The lines of an operator. */
 export function entryOf(operator, hasDefinition) {
   return [
     '',
-    `### ${operator.name}`,
+    `### ${headingOf(operator)}`,
     '',
     calls(operator).map(code).join(' · '),
     '',

@@ -4,16 +4,9 @@ export const escape = (text) =>
 
 export const code = (text) => `\`${text}\``;
 
-/** The anchors of a page's headings, as GitHub and the site make them: a second one of a name gets a number. */
-export function anchorsOf(headings) {
-  const seen = new Map();
-  return headings.map((heading) => {
-    const anchor = heading
-      .toLowerCase()
-      .replace(/[^\w -]/g, '')
-      .replaceAll(' ', '-');
-    const count = seen.get(anchor) ?? 0;
-    seen.set(anchor, count + 1);
-    return count === 0 ? anchor : `${anchor}-${String(count)}`;
-  });
-}
+/** The anchor of a heading, as GitHub and the site make it. */
+export const anchorOf = (heading) =>
+  heading
+    .toLowerCase()
+    .replace(/[^\w -]/g, '')
+    .replaceAll(' ', '-');

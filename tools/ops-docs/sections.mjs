@@ -61,7 +61,7 @@ const pages = [
     sections: [
       ['Activations', pointwise('activation')],
       ['Activations with parameters', families('activations')],
-      ['Dropout', families('dropout')],
+      ['Dropout of elements and channels', families('dropout')],
     ],
   },
   {
