@@ -67,13 +67,13 @@ test('every executor, and what they run', () => {
   });
 });
 
-test('what the emulation finds is an error of the launch', () => {
+test('what the emulation finds is the error of the interpreter', () => {
   const args = { x: zeros([4]), out: zeros([4]), n: 2000000, factor: 2, BLOCK: 4 };
   expect(
     codeOf(() => {
       scale.launch([2000], args, { backend: 'cuda-emulated' });
     }),
-  ).toBe('KERNEL_EMULATION');
+  ).toBe('KERNEL_OUT_OF_BOUNDS');
 });
 
 const product = kernel(

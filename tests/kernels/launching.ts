@@ -1,7 +1,7 @@
 // For tests of launches inside compiled functions: two kernels, and the comparison of a compiled function with its eager run.
 import { expect } from '@jest/globals';
 import { arange, compile } from 'tsinductor';
-import type { CompiledFunction, CompileOptions, Tensor } from 'tsinductor';
+import type { CompiledFunction, CompileOptions, Tensor, UserError } from 'tsinductor';
 import { cdiv, constexpr, f32, i32, kernel, ptr } from 'tsinductor/dsl';
 
 /** out[i] = x[i] * factor. */
@@ -61,4 +61,15 @@ export function agrees(
     expect(bits(own)).toEqual(bits(others));
   }
   return compiled;
+}
+
+/** Code, message and line of the error that something ends in; 'none' where it does not. */
+export function launchError(run: () => unknown): string {
+  try {
+    run();
+  } catch (error) {
+    const { code, message, location } = error as UserError;
+    return `${code} ${message} ${location === undefined ? '' : `${location.file}:${String(location.line)}`}`;
+  }
+  return 'none';
 }

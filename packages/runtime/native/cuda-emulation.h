@@ -4,8 +4,9 @@
 // elsewhere contexts of the C library are used.
 //
 // A launch runs twice from the same memory: threads and blocks in ascending order, then in descending order. Different
-// results are a race. Every buffer lies against a page that cannot be touched; shared memory is filled with NaN before each
-// block; what an asynchronous copy brings is NaN until its group is waited for; a wide access must be aligned; a barrier or
+// results are a race. Around every buffer is memory that cannot be touched: in the first run the buffer lies against the one behind
+// it, in the second against the one in front; what alignment leaves between must stay as it was filled, otherwise in each run.
+// Shared memory is filled with NaN before each block; what an asynchronous copy brings is NaN until its group is waited for; a wide access must be aligned; a barrier or
 // a warp's collective that some threads miss is reported. What is wrong is said with kernel, block and thread.
 #define TSINDUCTOR_CUDA_EMULATION 1
 // Kernels run once on little data: compiling them is what takes time.
@@ -79,6 +80,14 @@ struct PrintLog {
   long bytes, room, lost, unused[3];
 };
 
+/** Memory of a buffer: pages that may be touched, `inside`, in the middle of a span of which nothing else may be. */
+struct Buffer {
+  const char *name;
+  char *base, *inside, *place;
+  size_t bytes, span, insideBytes;
+  unsigned char filling;
+};
+
 struct Machine {
   Fiber fibers[mostThreads];
   uint64_t gathered[mostThreads][4];
@@ -103,11 +112,7 @@ struct Machine {
   char message[512];
   PrintLog log;
   sigjmp_buf escape;
-  struct {
-    const char *name;
-    char *base;
-    size_t bytes, span;
-  } buffers[mostBuffers];
+  Buffer buffers[mostBuffers];
   unsigned bufferCount;
 };
 
@@ -361,17 +366,36 @@ inline size_t pageBytes() {
   return bytes;
 }
 
-constexpr size_t bufferAlignment = 64;
+/** The widest access. */
+constexpr size_t bufferAlignment = 16;
+/** As far as an index of 32 bits reaches in elements of 8 bytes. */
+constexpr size_t reach = size_t(1) << 34;
 
-/** A span with pages that cannot be touched around it; the buffer lies against the one behind it. */
-inline char *guarded(size_t bytes, size_t alignment, size_t &span, char *&base) {
+/** Addresses for a buffer, with such around it as cannot be touched: few where the system gives no more. */
+inline void reserve(Buffer &buffer, const char *name, size_t bytes) {
   const size_t page = pageBytes();
-  const size_t inside = (bytes + page - 1) / page * page;
-  span = inside + 2 * page;
-  base = static_cast<char *>(mmap(nullptr, span, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0));
-  if (inside > 0) mprotect(base + page, inside, PROT_READ | PROT_WRITE);
-  const uintptr_t end = reinterpret_cast<uintptr_t>(base + page + inside);
-  return reinterpret_cast<char *>((end - bytes) & ~(alignment - 1));
+  buffer.name = name;
+  buffer.bytes = bytes;
+  buffer.insideBytes = (bytes + page - 1) / page * page;
+  for (size_t guard = reach;; guard = page) {
+    buffer.span = buffer.insideBytes + 2 * guard;
+    void *base = mmap(nullptr, buffer.span, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (base == MAP_FAILED && guard == reach) continue;
+    if (base == MAP_FAILED) abort();
+    buffer.base = static_cast<char *>(base);
+    buffer.inside = buffer.base + guard;
+    break;
+  }
+  if (buffer.insideBytes > 0) mprotect(buffer.inside, buffer.insideBytes, PROT_READ | PROT_WRITE);
+}
+
+/** Where the buffer lies in a run: against what is behind it, as far as alignment lets it, or against what is in front. */
+inline char *place(Buffer &buffer, bool inFront) {
+  const uintptr_t end = reinterpret_cast<uintptr_t>(buffer.inside + buffer.insideBytes);
+  buffer.place = inFront ? buffer.inside : reinterpret_cast<char *>((end - buffer.bytes) & ~(bufferAlignment - 1));
+  buffer.filling = inFront ? 0x5a : 0xff;
+  if (buffer.insideBytes > 0) memset(buffer.inside, buffer.filling, buffer.insideBytes);
+  return buffer.place;
 }
 
 /** Which buffer a fault is next to. */
@@ -386,6 +410,16 @@ inline void describeFault(uintptr_t address) {
 }
 
 inline void onFault(int, siginfo_t *information, void *) { describeFault(reinterpret_cast<uintptr_t>(information->si_addr)); }
+
+/** Finds what was written beside a buffer, where it could be touched. */
+inline void checkSurroundings(const Buffer &buffer) {
+  const auto check = [&](const char *from, const char *to) {
+    for (const char *byte = from; byte < to; ++byte)
+      if (static_cast<unsigned char>(*byte) != buffer.filling) describeFault(reinterpret_cast<uintptr_t>(byte));
+  };
+  check(buffer.inside, buffer.place);
+  check(buffer.place + buffer.bytes, buffer.inside + buffer.insideBytes);
+}
 
 /** The address of a vector in memory, checked. */
 template <class Vector, class Element> inline Vector *wide(Element *address) {
@@ -568,17 +602,25 @@ inline void runBlock(const Launch &launch, long number) {
   }
 }
 
-inline void runGrid(const Launch &launch, char *const *arguments, bool descending) {
+/** One run, on the buffers as they are before the launch. */
+inline void runGrid(const Launch &launch, char **copies, bool descending) {
   Machine &m = *machine();
-  m.arguments = arguments;
+  m.arguments = copies;
   m.descending = descending;
+  for (unsigned number = 0; number < launch.count; ++number) {
+    const Argument &argument = launch.arguments[number];
+    copies[number] = place(m.buffers[number], descending);
+    if (argument.bytes > 0) memcpy(copies[number], argument.address, argument.bytes);
+  }
   for (long position = 0; position < launch.blocks; ++position)
     runBlock(launch, descending ? launch.blocks - 1 - position : position);
   m.current = nullptr;
+  for (unsigned number = 0; number < launch.count; ++number) checkSurroundings(m.buffers[number]);
 }
 
 struct Guarded {
   char *address[mostBuffers];
+  /** What the first run left. */
   char *saved[mostBuffers];
 };
 
@@ -604,18 +646,12 @@ inline bool launch(const Launch &launch, const long *sizes, int *status) {
   m.current = nullptr;
   m.bufferCount = 0;
   for (unsigned number = 0; number < launch.count; ++number) {
-    const Argument &argument = launch.arguments[number];
-    auto &buffer = m.buffers[m.bufferCount++];
-    buffer.name = argument.name;
-    buffer.bytes = argument.bytes;
-    copies.address[number] = guarded(argument.bytes, bufferAlignment, buffer.span, buffer.base);
-    if (argument.bytes > 0) memcpy(copies.address[number], argument.address, argument.bytes);
+    reserve(m.buffers[m.bufferCount++], launch.arguments[number].name, launch.arguments[number].bytes);
     copies.saved[number] = nullptr;
   }
   auto &shared = m.buffers[m.bufferCount++];
-  shared.name = "shared memory";
-  shared.bytes = launch.sharedBytes;
-  m.shared = guarded(launch.sharedBytes, 16, shared.span, shared.base);
+  reserve(shared, "shared memory", launch.sharedBytes);
+  m.shared = place(shared, false);
   struct sigaction action, oldSegment, oldBus;
   memset(&action, 0, sizeof action);
   action.sa_sigaction = onFault;
@@ -632,7 +668,6 @@ inline bool launch(const Launch &launch, const long *sizes, int *status) {
       if (!argument.isWritten || argument.bytes == 0) continue;
       copies.saved[number] = static_cast<char *>(malloc(argument.bytes));
       memcpy(copies.saved[number], copies.address[number], argument.bytes);
-      memcpy(copies.address[number], argument.address, argument.bytes);
     }
     runGrid(launch, copies.address, true);
     if (*status != first) fail("race: checks fail in one order of threads and not in the other");

@@ -2,13 +2,12 @@
 // host, in the emulation of CUDA. In: a verified program and the options of its launch. Out: values; what is missing is a
 // reason.
 import { readFileSync } from 'node:fs';
-import { at, isTsInductorError, stableHash } from '@tsinductor/base';
-import type { UserError } from '@tsinductor/base';
+import { at, isTsInductorError, stableHash, UserError } from '@tsinductor/base';
 import { printLogWords } from '@tsinductor/codegen-cpp';
 import { emulatedUnit, generateCudaBlocks } from '@tsinductor/codegen-cuda';
 import type { Architecture, BlockTarget } from '@tsinductor/codegen-cuda';
-import { printKernelIr } from '@tsinductor/ir';
-import type { BlockProgram } from '@tsinductor/ir';
+import { interpretBlock, printKernelIr } from '@tsinductor/ir';
+import type { BlockArgument, BlockProgram } from '@tsinductor/ir';
 import { cudaEmulationHeader } from '@tsinductor/runtime';
 import type { EntryId, KernelFacts } from '@tsinductor/runtime';
 import { placeOf } from '@tsinductor/tensor/internal';
@@ -127,11 +126,36 @@ export function emulatedKernel(program: BlockProgram, machine: NativeMachine, op
       const log = new BigInt64Array(printLogWords);
       bridge.bind(moveLog, Float64Array.of(bridge.addressOf(log)), { buffers: 1, sizes: 0 })();
       tellPrinted({ bridge, entry: printed, log, print });
-      if (status !== 0) throw failureOf(program, emulationMessage(bridge, library));
+      if (status !== 0) throw failureOf(program, { found: emulationMessage(bridge, library), grid, args });
     },
   };
 }
 
-/** What the emulation found: its message has the kernel's name in front. */
-const failureOf = (program: BlockProgram, found: string): UserError =>
-  /^\w+: assertion failed: /.test(found) ? emulatedAssertion(program, found) : emulationFault(program, found);
+interface Failed extends Pick<PreparedLaunch, 'grid' | 'args'> {
+  readonly found: string;
+}
+
+/** What the emulation found, whose message has the kernel's name in front: as the interpreter says it, if it finds it too. */
+function failureOf(program: BlockProgram, { found, ...launch }: Failed): Error {
+  if (/^\w+: assertion failed: /.test(found)) return emulatedAssertion(program, found);
+  return interpretedFault(program, launch) ?? emulationFault(program, found);
+}
+
+/** What the interpreter says of a launch that has left memory as it was, which it leaves so too. */
+function interpretedFault(
+  program: BlockProgram,
+  { grid, args }: Pick<PreparedLaunch, 'grid' | 'args'>,
+): UserError | undefined {
+  const copies = args.map((argument): BlockArgument => {
+    if (argument.kind === 'scalar') return argument.value;
+    const { storage, layout } = placeOf(argument.tensor, 'launch');
+    return { elements: storage.elements(argument.dtype, layout.offset).slice() };
+  });
+  try {
+    interpretBlock(program, { grid, args: copies, print: () => undefined });
+  } catch (error) {
+    if (error instanceof UserError) return error;
+    throw error;
+  }
+  return undefined;
+}
