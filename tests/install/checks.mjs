@@ -14,6 +14,7 @@ export function checkReport(report, source) {
     Array.from({ length: 8 }, () => '1.000'),
   );
   assert.equal(report.kernel, 2000);
+  assert.deepEqual(report.trained, [0.5, 0.5, 0.5]);
   assert.equal(report.isOneInstance, true);
   const lines = readFileSync(source, 'utf8').split('\n');
   const origins = report.graphs.flatMap(({ graph }) =>

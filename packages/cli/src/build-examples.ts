@@ -1,10 +1,10 @@
 // The process that compiles a program's examples: it loads the modules, which make the compiled functions, and compiles all of them for
 // what they declare, side by side. In: a request, by the channel to who started it. Out: messages there, and the bundle.
-import { writeFileSync } from 'node:fs';
 import { collectDeclared, saveCacheArtifacts } from '@tsinductor/compiler';
 import type { DeclaredFunction } from '@tsinductor/compiler';
 import { messageOf } from './errors.ts';
 import { importModule } from './import-module.ts';
+import { replaceFile } from './build/replace-file.ts';
 import type { BuiltFunction, ExamplesMessage, ExamplesRequest } from './build/examples-protocol.ts';
 
 const tell = (message: ExamplesMessage): void => {
@@ -44,7 +44,7 @@ async function compileAll({ modules, bundle }: ExamplesRequest): Promise<Example
     }),
   );
   const saved = saveCacheArtifacts();
-  if (saved !== undefined) writeFileSync(bundle, saved.bytes);
+  if (saved !== undefined) replaceFile(bundle, saved.bytes);
   return { kind: 'end', bytes: saved?.bytes.length ?? 0, entries: saved?.entries.length ?? 0 };
 }
 

@@ -2,6 +2,7 @@
 import { compile, f32, ones, randn, tensor, isTensor, zeros } from 'tsinductor';
 import type { Tensor } from 'tsinductor';
 import { cdiv, constexpr, i32, kernel, ptr } from 'tsinductor/dsl';
+import { SGD } from 'tsinductor/optim';
 
 interface Weights {
   readonly first: Tensor;
@@ -26,6 +27,7 @@ const add = kernel(
 export interface Report {
   readonly rows: unknown;
   readonly kernel: unknown;
+  readonly trained: unknown;
   readonly graphs: readonly { readonly runsOn: string; readonly graph: string }[];
   readonly mistake: string;
   readonly isOneInstance: boolean;
@@ -35,6 +37,10 @@ export function report(): Report {
   const y = mlp(randn([8, 16]), { first: randn([16, 32]), second: randn([32, 4]) });
   const out = zeros([1000]);
   add.launch((meta) => [cdiv(1000, meta.BLOCK)], { x: ones([1000]), y: ones([1000]), out, n: 1000, BLOCK: 256 });
+  const weight = ones([3]).requiresGrad_();
+  const optimizer = new SGD([weight], { lr: 0.5 });
+  weight.sum().backward();
+  optimizer.step();
   let mistake = '';
   try {
     y.matmul(randn([5, 5]));
@@ -44,6 +50,7 @@ export function report(): Report {
   return {
     rows: y.sum(-1).toArray(),
     kernel: out.sum().item(),
+    trained: weight.toArray(),
     graphs: mlp.explain().graphs.map(({ runsOn, graph }) => ({ runsOn, graph })),
     mistake,
     isOneInstance: tensor([1]).constructor === y.constructor && isTensor(y),

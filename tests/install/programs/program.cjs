@@ -1,6 +1,7 @@
 // The same program in CommonJS; the same package by `import`.
 const { compile, f32, ones, randn, zeros } = require('tsinductor');
 const { cdiv, constexpr, i32, kernel, ptr } = require('tsinductor/dsl');
+const { SGD } = require('tsinductor/optim');
 
 const mlp = compile((x, w1, w2) => {
   const hidden = x.matmul(w1).gelu();
@@ -20,6 +21,11 @@ const add = kernel(
 const out = zeros([1000]);
 add.launch((meta) => [cdiv(1000, meta.BLOCK)], { x: ones([1000]), y: ones([1000]), out, n: 1000, BLOCK: 256 });
 
+const weight = ones([3]).requiresGrad_();
+const optimizer = new SGD([weight], { lr: 0.5 });
+weight.sum().backward();
+optimizer.step();
+
 let mistake = '';
 try {
   y.matmul(randn([5, 5]));
@@ -32,6 +38,7 @@ void import('tsinductor').then((imported) => {
     JSON.stringify({
       rows: y.sum(-1).toArray(),
       kernel: out.sum().item(),
+      trained: weight.toArray(),
       graphs: mlp.explain().graphs.map(({ runsOn, graph }) => ({ runsOn, graph })),
       mistake,
       isOneInstance: imported.tensor([1]).constructor === y.constructor && imported.isTensor(y),

@@ -1,8 +1,9 @@
-// A program of a stranger's, as an ES module: a compiled function, a kernel, a mistake, and the same package by `require`. It says
+// A program of a stranger's, as an ES module: a compiled function, a kernel, an optimiser, a mistake, and the same package by `require`. It says
 // as JSON what it saw.
 import { createRequire } from 'node:module';
 import { compile, f32, ones, randn, zeros } from 'tsinductor';
 import { cdiv, constexpr, i32, kernel, ptr } from 'tsinductor/dsl';
+import { SGD } from 'tsinductor/optim';
 
 const mlp = compile((x, w1, w2) => {
   const hidden = x.matmul(w1).gelu();
@@ -22,6 +23,11 @@ const add = kernel(
 const out = zeros([1000]);
 add.launch((meta) => [cdiv(1000, meta.BLOCK)], { x: ones([1000]), y: ones([1000]), out, n: 1000, BLOCK: 256 });
 
+const weight = ones([3]).requiresGrad_();
+const optimizer = new SGD([weight], { lr: 0.5 });
+weight.sum().backward();
+optimizer.step();
+
 let mistake = '';
 try {
   y.matmul(randn([5, 5]));
@@ -34,6 +40,7 @@ console.log(
   JSON.stringify({
     rows: y.sum(-1).toArray(),
     kernel: out.sum().item(),
+    trained: weight.toArray(),
     graphs: mlp.explain().graphs.map(({ runsOn, graph }) => ({ runsOn, graph })),
     mistake,
     isOneInstance: required.tensor([1]).constructor === y.constructor && required.isTensor(y),

@@ -3,6 +3,7 @@ import { checkOp, compile, defineOp, f32, isTsInductorError, memoryStats, nn, ra
 import type { CompiledFunction, CompileOptions, DType, Explanation, Tensor } from 'tsinductor';
 import { cdiv, constexpr, i32, kernel, ptr } from 'tsinductor/dsl';
 import type { Kernel } from 'tsinductor/dsl';
+import { AdamW, cosine, Schedule } from 'tsinductor/optim';
 
 type Step = (x: Tensor, factor: number) => { mean: Tensor; scaled: Tensor };
 const options: CompileOptions = { mode: 'default', fullgraph: true };
@@ -57,6 +58,10 @@ const scaledAdd = defineOp({
 });
 export const called: Tensor = scaledAdd(made, made, { alpha: 0.5 });
 checkOp(scaledAdd, [made, made]);
+
+export const optimizer: AdamW = new AdamW([randn([3]).requiresGrad_()], { lr: 1e-3 });
+export const schedule: Schedule = new Schedule(optimizer, cosine(100));
+optimizer.step();
 
 export function codeOf(error: unknown): string | undefined {
   return isTsInductorError(error) ? error.code : undefined;

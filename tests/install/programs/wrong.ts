@@ -2,6 +2,7 @@
 import { compile, randn, tensor } from 'tsinductor';
 import type { DType, Tensor } from 'tsinductor';
 import { f32, i32, kernel, ptr } from 'tsinductor/dsl';
+import { SGD } from 'tsinductor/optim';
 
 const x = randn([2, 3]);
 const step = compile((input: Tensor, factor: number) => input.mul(factor));
@@ -37,5 +38,7 @@ const copy = kernel('copy', { x: ptr(f32), n: i32 }, ({ x: from, n }, tl) => {
 copy.launch([1], { x, n: x });
 // @ts-expect-error a tensor belongs where a number is
 copy.launch([1], { x: 1, n: 1 });
+// @ts-expect-error a rate is a number
+new SGD([x], { lr: 'fast' });
 // @ts-expect-error an argument of the schema is missing
 copy.launch([1], { x });

@@ -75,15 +75,21 @@ export async function buildProject(request: BuildRequest, progress: Progress): P
   const shared = { tsconfig, sites: sites.map((site) => describe(project, site)), files, isUpToDate: false };
   const examples = sites.filter((site): site is CompileSite => hasExamples(project, site));
   if (request.isCheck || found.length > 0) return { ...shared, diagnostics: found, functions: [], bundle: undefined };
-  rmSync(bundle, { force: true });
-  const { failures, functions } = await runExamples(project, { sites: examples, bundle, progress });
-  if (failures.length > 0) rmSync(bundle, { force: true });
-  else writeState({ bundle, surroundings, files, functions });
+  // Until there is a new bundle, programs that start find the last one.
+  const { failures, functions, isSaved } = await runExamples(project, { sites: examples, bundle, progress });
+  if (failures.length > 0 || !isSaved) rmSync(bundle, { force: true });
+  if (failures.length === 0) writeState({ bundle, surroundings, files, functions });
   return { ...shared, diagnostics: inOrder(failures), functions, bundle: bundleAt(bundle) };
 }
 
 const bundleAt = (file: string): BuildResult['bundle'] =>
   existsSync(file) ? { file, bytes: statSync(file).size } : undefined;
+
+/** The settings of a project and the files that they name, of the disk as it is now. Throws UserError CLI_PROJECT. */
+export function projectFiles(project: string): readonly string[] {
+  const tsconfig = tsconfigAt(project);
+  return [tsconfig, ...parsedConfig(loadTsMorph(tsconfig), tsconfig).fileNames];
+}
 
 /** Throws UserError CLI_PROJECT. */
 function tsconfigAt(place: string): string {

@@ -1,11 +1,12 @@
 // What a build was made of, so that a second one does nothing. In: a project's files, its settings, the bundle. Out: a digest of each, in
 // a file beside the bundle; and whether they are what they were.
 import { createHash } from 'node:crypto';
-import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { stableHash } from '@tsinductor/base';
 import { buildFingerprint } from '@tsinductor/compiler';
 import type { BuiltFunction } from './examples-protocol.ts';
+import { replaceFile } from './replace-file.ts';
 
 /** What was built, and of what. */
 interface BuildState {
@@ -61,7 +62,7 @@ export function writeState({ bundle, surroundings, files, functions }: Built): v
     bundle: existsSync(bundle) ? digestOf(bundle) : null,
     functions,
   };
-  writeFileSync(stateFile(bundle), `${JSON.stringify(state, undefined, 1)}\n`);
+  replaceFile(stateFile(bundle), `${JSON.stringify(state, undefined, 1)}\n`);
 }
 
 /** The state of a build that is still good: `roots` are the files that the project names now. */

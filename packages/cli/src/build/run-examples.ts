@@ -18,17 +18,20 @@ interface ExamplesRun {
 interface ExamplesResult {
   readonly failures: readonly Diagnostic[];
   readonly functions: readonly BuiltFunction[];
+  /** Whether something was compiled, so that there is a new bundle. */
+  readonly isSaved: boolean;
 }
 
 export async function runExamples(
   project: OpenedProject,
   { sites, bundle, progress }: ExamplesRun,
 ): Promise<ExamplesResult> {
-  if (sites.length === 0) return { failures: [], functions: [] };
+  if (sites.length === 0) return { failures: [], functions: [], isSaved: false };
   const places = sites.map((site) => placeOf(project, site));
   const modules = [...new Set(places.map(({ file }) => file))];
   const failures: Diagnostic[] = [];
   const functions: BuiltFunction[] = [];
+  let isSaved = false;
   const met = new Set<SitePlace>();
   const meet = (at: Pick<SitePlace, 'file' | 'line'>): SitePlace | undefined => {
     const place = places.find(({ file, line, end }) => file === at.file && line <= at.line && at.line <= end);
@@ -54,12 +57,14 @@ export async function runExamples(
         break;
       }
       case 'end':
+        isSaved = message.bytes > 0;
         break;
     }
   });
   return {
     failures: [...failures, ...places.filter((place) => !met.has(place)).map(unmet)],
     functions: functions.sort((a, b) => (a.file === b.file ? a.line - b.line : a.file < b.file ? -1 : 1)),
+    isSaved,
   };
 }
 

@@ -1,26 +1,32 @@
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { mkdtempSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { mkdirSync, mkdtempSync, readdirSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { watchProject } from './watch-project.ts';
 
 let directory = '';
 let file = '';
-beforeAll(() => {
+beforeEach(() => {
   directory = mkdtempSync(join(tmpdir(), 'tsinductor-watch-'));
   file = join(directory, 'model.ts');
+  writeFileSync(file, 'old');
+  utimesSync(file, 0, 0);
 });
-afterAll(() => {
+afterEach(() => {
   rmSync(directory, { recursive: true, force: true });
 });
+
+const list = (): readonly string[] =>
+  readdirSync(directory, { recursive: true })
+    .map((name) => join(directory, String(name)))
+    .filter((path) => path.endsWith('.ts'))
+    .sort();
 
 /** How many times it said that it waits, when the second build begins. */
 function waitsBeforeSecondBuild(during: () => void, onWait: () => void): Promise<number> {
   return new Promise((done) => {
-    writeFileSync(file, 'old');
-    utimesSync(file, 0, 0);
     let [builds, waits] = [0, 0];
-    const once = (): Promise<{ readonly tsconfig: string; readonly files: readonly string[] }> => {
+    const once = (): Promise<{ readonly files: readonly string[] }> => {
       builds++;
       // The second build never ends: nothing is left to watch.
       if (builds === 2) {
@@ -28,13 +34,13 @@ function waitsBeforeSecondBuild(during: () => void, onWait: () => void): Promise
         return new Promise(() => undefined);
       }
       during();
-      return Promise.resolve({ tsconfig: file, files: [] });
+      return Promise.resolve({ files: [file] });
     };
-    const said = (): void => {
+    const say = (): void => {
       waits++;
       onWait();
     };
-    void watchProject(once, said);
+    void watchProject({ once, list, say });
   });
 }
 
@@ -45,17 +51,29 @@ const write = (): void => {
 const remove = (): void => {
   rmSync(file);
 };
+/** A file that no clock tells from those that were there. */
+const make = (...path: readonly string[]): void => {
+  const made = join(directory, ...path);
+  mkdirSync(join(made, '..'), { recursive: true });
+  writeFileSync(made, 'other');
+  utimesSync(made, 0, 0);
+};
 
 describe('builds again', () => {
   test.each([
     ['a file that is written while a build runs', write, nothing],
     ['a file that is removed while a build runs', remove, nothing],
+    ['a file that is made while a build runs', () => make('other.ts'), nothing],
+    ['a file that is made in a new folder while a build runs', () => make('new', 'deep', 'other.ts'), nothing],
     ['a file that is written as soon as it says that it waits', nothing, write],
+    ['a file that is made as soon as it says that it waits', nothing, () => make('other.ts')],
+    ['a file that is made in a new folder as soon as it says so', nothing, () => make('new', 'deep', 'other.ts')],
   ])('for %s', async (_name, during, onWait) => {
     expect(await waitsBeforeSecondBuild(during, onWait)).toBe(1);
   });
 });
 
 test('a first build that throws ends it', async () => {
-  await expect(watchProject(() => Promise.reject(new Error('no project')), nothing)).rejects.toThrow('no project');
+  const once = (): Promise<never> => Promise.reject(new Error('no project'));
+  await expect(watchProject({ once, list, say: nothing })).rejects.toThrow('no project');
 });

@@ -38,14 +38,15 @@ export const addBuildCommand: AddCommand = (parser, context) =>
         context.finish(outcomeOf(result, { isCheck: check, print: (one) => printDiagnostic(one, process.cwd()) }));
         return result;
       };
-      if (watch) await watching(once, context);
+      if (watch) await watching(once, project, context);
       else await once();
     },
   );
 
-async function watching(once: () => Promise<BuildResult>, context: Context): Promise<void> {
+async function watching(once: () => Promise<BuildResult>, project: string, context: Context): Promise<void> {
   const { watchProject } = await import('../build/watch-project.ts');
-  await watchProject(once, context.warn);
+  const { projectFiles } = await import('../build/build-project.ts');
+  await watchProject({ once, list: () => projectFiles(project), say: context.warn });
 }
 
 interface Showing {
