@@ -40,7 +40,7 @@ export function testGoldenTexts(every: number): void {
     function linesOf({ how, entry, position }: Turn, golden: Golden): number {
       const named = Object.fromEntries(Object.entries(entry.kwargs).map(([key, value]) => [key, golden.decode(value)]));
       const { graph } = traceCall(how, { args: golden.decode(entry.args), kwargs: named });
-      const scheduled = scheduleOf(graph, config);
+      const scheduled = scheduleOf(graph, { config, chains: true });
       const targets = [wide, narrow].map((row) => at(row, position % row.length));
       const lines = targets.map((target) =>
         generateCpp(scheduled, target).units.reduce((sum, { source }) => sum + source.split('\n').length, 0),

@@ -54,6 +54,13 @@ class GraphWriter {
     return this.#constant({ dataType: float, dims: [size], floatData: Array.from({ length: size }, () => value) });
   }
 
+  /** -Infinity behind the diagonal, 0 elsewhere. */
+  causalMask(length) {
+    const mask = new Float32Array(length * length);
+    for (let row = 0; row < length; row += 1) mask.fill(-Infinity, row * length + row + 1, (row + 1) * length);
+    return this.#constant({ dataType: float, dims: [length, length], rawData: new Uint8Array(mask.buffer) });
+  }
+
   integers(values) {
     return this.#constant({ dataType: int64, dims: [values.length], int64Data: values });
   }
@@ -213,6 +220,22 @@ export const models = {
       shapes: [[batch, channels, ...space], [outputs, channels / groups, ...each(kernel)], [outputs]],
       results: [[batch, outputs, ...places]],
       compute: (graph, inputs) => [graph.add('Conv', ...inputs, attributes)],
+    };
+  },
+  attention: ({ heads, length, width, causal }) => {
+    const shape = [heads, length, width];
+    const scores = (graph, q, k) => {
+      const scaled = graph.add('Mul', q, graph.number(width ** -0.5));
+      return graph.add('MatMul', scaled, graph.add('Transpose', k, { perm: [0, 2, 1] }));
+    };
+    return {
+      shapes: [shape, shape, shape],
+      results: [shape],
+      compute: (graph, [q, k, v]) => {
+        const made = scores(graph, q, k);
+        const masked = causal === 1 ? graph.add('Add', made, graph.causalMask(length)) : made;
+        return [graph.add('MatMul', graph.add('Softmax', masked, { axis: -1 }), v)];
+      },
     };
   },
   matmul: ({ m, k, n }) => ({

@@ -31,6 +31,20 @@ def convolution(p):
     return lambda x, w, b: conv(x, w, b, p["stride"], p["padding"], 1, p["groups"])
 
 
+def attention(p):
+    if hasattr(F, "scaled_dot_product_attention"):
+        return lambda q, k, v: F.scaled_dot_product_attention(q[None], k[None], v[None], is_causal=p["causal"] == 1)[0]
+    # Versions before 2.0 have none: as their users spell it.
+    length, scale = p["length"], p["width"] ** -0.5
+    mask = torch.full((length, length), float("-inf"), device=DEVICE).triu(1)
+
+    def spelt(q, k, v):
+        scores = torch.bmm(q * scale, k.transpose(-1, -2))
+        return torch.bmm(torch.softmax(scores + mask if p["causal"] == 1 else scores, -1), v)
+
+    return spelt
+
+
 # Operation -> (shapes of the inputs, function).
 OPERATIONS = {
     "add": lambda p: ([[p["n"]]] * 2, lambda x, z: x + z),
@@ -46,6 +60,7 @@ OPERATIONS = {
     "sumColumns": lambda p: ([[p["rows"], p["columns"]]], lambda x: x.sum(0)),
     "transposeAdd": lambda p: ([[p["side"], p["side"]]] * 2, lambda a, b: a.T + b),
     "conv": lambda p: (convolution_shapes(p), convolution(p)),
+    "attention": lambda p: ([[p["heads"], p["length"], p["width"]]] * 3, attention(p)),
     "matmul": lambda p: ([[p["m"], p["k"]], [p["k"], p["n"]]], lambda a, b: a @ b),
 }
 

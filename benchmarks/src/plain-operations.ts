@@ -46,6 +46,11 @@ export const plainOperations: Readonly<Record<string, (params: Params) => Memory
       fn: ([x, w, b]) => (dims === 2 ? conv2d(x, w, b, options) : conv1d(x, w, b, options)),
     };
   },
+  attention: (params) => {
+    const shape = ['heads', 'length', 'width'].map((name) => value(params, name));
+    const isCausal = value(params, 'causal') === 1;
+    return { shapes: [shape, shape, shape], fn: ([q, k, v]) => q.scaledDotProductAttention(k, v, { isCausal }) };
+  },
   matmulTurned: ({ m = 0, k = 0, n = 0 }) => ({
     shapes: [
       [m, k],

@@ -2,6 +2,7 @@
 import { standardSizes } from './array-sizes.ts';
 import type { ArraySizes } from './array-sizes.ts';
 import type { Workload } from './workload.ts';
+import { attentionWorkloads } from './suites/attention.ts';
 import { callWorkloads } from './suites/call.ts';
 import { choiceWorkloads } from './suites/choices.ts';
 import { convWorkloads } from './suites/conv.ts';
@@ -20,6 +21,7 @@ export const suitesOf = (sizes: ArraySizes): Readonly<Record<string, readonly Wo
   kernels: kernelWorkloads,
   gemm: gemmWorkloads,
   conv: convWorkloads,
+  attention: attentionWorkloads,
   call: callWorkloads,
   train: trainWorkloads,
   choices: choiceWorkloads,

@@ -255,6 +255,26 @@ export const loweringEffects = {
       reportOf(layer, [randn([8, 16]), randn([16, 8])], options).kernels.length;
     expect([kernels({}), kernels({ epilogueFusion: false })]).toEqual([1, 2]);
   },
+  b2bGemmPass: () => {
+    const layers = (x: Tensor, w: Tensor, v: Tensor): Tensor => x.matmul(w).relu().matmul(v);
+    const inputs = [randn([40, 16]), randn([16, 24]), randn([24, 8])] as const;
+    const kernels = (options: Options): number => reportOf(layers, inputs, options).kernels.length;
+    expect([kernels({}), kernels({ b2bGemmPass: true })]).toEqual([2, 1]);
+    const [apart, together] = [{}, { b2bGemmPass: true }].map((options) => compiledWith(layers, options)(...inputs));
+    expect(
+      together
+        ?.sub(apart ?? 0)
+        .abs()
+        .amax()
+        .item(),
+    ).toBe(0);
+  },
+  'cpp.attentionFusion': () => {
+    const attention = (q: Tensor, k: Tensor, v: Tensor): Tensor => q.scaledDotProductAttention(k, v);
+    const inputs = [randn([40, 16]), randn([40, 16]), randn([40, 16])] as const;
+    const kernels = (options: Options): number => reportOf(attention, inputs, options).kernels.length;
+    expect([kernels({}), kernels({ cpp: { attentionFusion: false } })]).toEqual([1, 3]);
+  },
   maxFusionSize: () => {
     const softmax = (x: Tensor): Tensor => x.softmax(-1);
     const kernels = (options: Options): number => reportOf(softmax, [randn([8, 16])], options).kernels.length;

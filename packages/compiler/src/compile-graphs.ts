@@ -24,7 +24,7 @@ export async function compileGraphs(
   const { builder, config } = session;
   const target = new NativeBatch(builder, backend);
   const measure = clockOf(builder, config);
-  return compileTogether(graphs, target, (graph) => scheduleOf(graph, config, measure));
+  return compileTogether(graphs, target, (graph) => scheduleOf(graph, { config, measure, chains: true }));
 }
 
 /**
@@ -38,5 +38,5 @@ export async function compileCudaGraphs(
   name: OtherDevice = 'cuda:0',
 ): Promise<readonly CompiledGraph[]> {
   const { builder, config } = session;
-  return compileTogether(graphs, new CudaBatch(builder, name), (graph) => scheduleOf(graph, config));
+  return compileTogether(graphs, new CudaBatch(builder, name), (graph) => scheduleOf(graph, { config }));
 }

@@ -1,10 +1,8 @@
 // The loops of a finished cluster in their final form: neighbours that all accesses step through as through one are
 // joined, and the rest are named i, j, k ... from the outside in, so that equal groups print alike.
-import { at } from '@tsinductor/base';
-import { substitute, substituteAxes } from '@tsinductor/ir';
 import type { Axis, Index, LoopNode } from '@tsinductor/ir';
 import type { Cluster } from './cluster.ts';
-import { indexesOf, loopsOf, namesOf, overOf, reindex, renaming } from './node-access.ts';
+import { indexesOf, loopsOf, namesOf, overOf, reindex, renameContract, renaming } from './node-access.ts';
 import { joinList } from './normalize-axes.ts';
 import type { Stage } from './stages.ts';
 import { isShorter } from './widen.ts';
@@ -96,29 +94,3 @@ function nameAxes(shaped: Shaped, first: number): Finished {
 }
 
 const axisName = (position: number): string => LETTERS[position] ?? `i${String(position)}`;
-
-type Contract = LoopNode & { readonly kind: 'contract' };
-
-function renameContract(
-  node: Contract,
-  map: ReadonlyMap<string, Index>,
-  rename: (axes: readonly Axis[]) => readonly Axis[],
-): Contract {
-  const one = (axis: Axis): Axis => at(rename([axis]), 0);
-  const operand = ({ element, ...own }: Contract['a']): Contract['a'] => ({
-    ...own,
-    at: substitute(own.at, map),
-    ...(element !== undefined && { element: substituteAxes(element, map) }),
-  });
-  return {
-    ...node,
-    axes: rename(node.axes),
-    batch: rename(node.batch),
-    m: one(node.m),
-    n: one(node.n),
-    over: rename(node.over),
-    a: operand(node.a),
-    b: operand(node.b),
-    writes: node.writes.map((write) => substitute(write, map)),
-  };
-}

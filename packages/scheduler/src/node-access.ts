@@ -190,6 +190,33 @@ export function reindex(node: LoopNode, { map, axes, over }: Reindexing): LoopNo
   }
 }
 
+type Contract = LoopNode & { readonly kind: 'contract' };
+
+/** A contraction over axes of other names. */
+export function renameContract(
+  node: Contract,
+  map: ReadonlyMap<string, Index>,
+  rename: (axes: readonly Axis[]) => readonly Axis[],
+): Contract {
+  const one = (axis: Axis): Axis => at(rename([axis]), 0);
+  const operand = ({ element, ...own }: Contract['a']): Contract['a'] => ({
+    ...own,
+    at: substitute(own.at, map),
+    ...(element !== undefined && { element: substituteAxes(element, map) }),
+  });
+  return {
+    ...node,
+    axes: rename(node.axes),
+    batch: rename(node.batch),
+    m: one(node.m),
+    n: one(node.n),
+    over: rename(node.over),
+    a: operand(node.a),
+    b: operand(node.b),
+    writes: node.writes.map((write) => substitute(write, map)),
+  };
+}
+
 /** A scatter's writes mention nodes of its body, which are renumbered with it. */
 function reindexScatter(node: LoopNode & { readonly kind: 'scatter' }, { map, axes }: Reindexing): LoopNode {
   return { ...node, axes, ...replayWriting(node, { map }) };

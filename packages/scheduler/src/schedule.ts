@@ -15,6 +15,8 @@ interface ScheduleOptions {
   readonly choices?: Choices;
   /** What times schedules where `benchmarkFusion` or `benchmarkComboKernel` ask for it; without it nothing is measured. */
   readonly measure?: Measure | undefined;
+  /** Whether the target has one kernel for two products and the loops over rows between them; it has none, if absent. */
+  readonly chains?: boolean;
   /** Who watches the steps. */
   readonly watch?: Watch | undefined;
 }
@@ -37,8 +39,9 @@ export function inlineValues(
 }
 
 /** The options with what the configuration says in the place of those that are not given. */
-export const schedulingOf = ({ config, choices, measure }: ScheduleOptions): Scheduling => ({
+export const schedulingOf = ({ config, choices, measure, chains = false }: ScheduleOptions): Scheduling => ({
   config,
   choices: choices ?? choicesOf(config),
   measure,
+  chains,
 });

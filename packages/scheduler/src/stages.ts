@@ -30,7 +30,9 @@ export function placeStages(cluster: Cluster): readonly Stage[] {
     const earliest = earliestStage(member.node, { placed, outer: cluster.outer });
     let loops = innerLoops(member.node, cluster.outer);
     const { node } = member;
-    const isFree = (open: OpenStage, index: number): boolean => index >= earliest && agreesOnReductions(open, node);
+    // A product has its loops to itself.
+    const isFree = (open: OpenStage, index: number): boolean =>
+      index >= earliest && node.kind !== 'contract' && agreesOnReductions(open, node);
     let stage = stages.findIndex((open, index) => isFree(open, index) && sameNames(open.loops, loops));
     if (stage === -1 && loops.length > 0) {
       const mayBecome = (targets: readonly Axis[]): boolean =>
@@ -85,6 +87,7 @@ const sameNames = (a: readonly Axis[], b: readonly Axis[]): boolean =>
 /** All reductions of a stage run over the same of its loops. */
 function agreesOnReductions(open: OpenStage, node: LoopNode): boolean {
   const over = overOf(node).length;
+  if (open.members.some(({ node: other }) => other.kind === 'contract')) return false;
   return (
     over === 0 || open.members.every(({ node: other }) => overOf(other).length === 0 || sameReduction(other, node))
   );

@@ -23,6 +23,7 @@ import { normalizeAxes, separateAxes } from './normalize-axes.ts';
 import { orderCombinations } from './order-groups.ts';
 import { padInPlace } from './pad-in-place.ts';
 import { padStrides } from './pad-strides.ts';
+import { chainProducts } from './product-chains.ts';
 import { orderForPeak } from './peak-order.ts';
 import { fusePrologues } from './prologue.ts';
 import { countGroups } from './statistics.ts';
@@ -32,6 +33,8 @@ export interface Scheduling {
   readonly config: Config;
   readonly choices: Choices;
   readonly measure: Measure | undefined;
+  /** Whether the target has one kernel for two products and the loops over rows between them. */
+  readonly chains: boolean;
 }
 
 type Step<In, Out> = Stage<In, Out, Scheduling>;
@@ -132,6 +135,26 @@ const fuse: Step<Nodes, Combinations> = {
   },
 };
 
+const chain: Step<Combinations, Combinations> = {
+  name: 'chain-products',
+  doc: 'two products and the loops over rows between them share the loops over rows',
+  makes: combinationsForm,
+  run(given, { config, chains }) {
+    if (!chains) return given;
+    const { facts } = given;
+    const chained = chainProducts(given.combinations.flat(), facts, {
+      throughRows: config.cpp.attentionFusion,
+      throughElements: config.b2bGemmPass,
+      maySplit: config.loopIndexInversionInFusion,
+      mayReorder: config.loopOrderingAfterFusion,
+    });
+    if (chained.decisions.length === 0) return given;
+    const alone = chained.clusters.map((cluster) => [cluster]);
+    const decisions = [...given.decisions, ...decidedBy('chain-products', chained.decisions)];
+    return { ...given, combinations: orderCombinations(alone, facts), decisions };
+  },
+};
+
 const combine: Step<Combinations, Combinations> = {
   name: 'combine',
   doc: 'clusters that do not depend on each other share a kernel',
@@ -226,6 +249,7 @@ const steps: Pipeline<LoopProgram, Schedule, Scheduling> = inlining
   .then(normalize)
   .then(customNodes)
   .then(fuse)
+  .then(chain)
   .then(combine)
   .then(pad)
   .then(padCopies)

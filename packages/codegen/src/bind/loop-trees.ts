@@ -20,6 +20,7 @@ export const parallelBands = (tree: LoopTree): readonly LoopBand[] =>
 export function touches(node: LoopNode, buffer: BufferId): boolean {
   if (node.outs.includes(buffer)) return true;
   if (node.kind === 'sort') return sortOperands(node).some((operand) => operand.buffer === buffer);
+  if (node.kind === 'contract' && [node.a, node.b].some((operand) => operand.buffer === buffer)) return true;
   const bodies =
     node.kind === 'map' || node.kind === 'scatter'
       ? [node.body]

@@ -29,8 +29,15 @@ export type BatchCompiler<Generated, Built> = TargetCompiler<
 >;
 
 /** The schedule of a graph in primitives, as the settings watch it. */
-export const scheduleOf = (graph: Graph, config: Config, measure?: Measure): Schedule =>
-  planPipeline().run({ graph, primitives: graph }, { config, measure }, watchingFor(config).watch);
+export const scheduleOf = (graph: Graph, { config, measure, ...forTarget }: Scheduling): Schedule =>
+  planPipeline(forTarget).run({ graph, primitives: graph }, { config, measure }, watchingFor(config).watch);
+
+interface Scheduling {
+  readonly config: Config;
+  readonly measure?: Measure | undefined;
+  /** Whether the target has one kernel for two products and the loops between them. */
+  readonly chains?: boolean;
+}
 
 /** Schedules `graphs` and has them built in one piece, or where that fails in smaller ones; results are in their order. */
 export async function compileTogether<Generated, Built>(

@@ -117,17 +117,22 @@ const printCuda = (): PartedStage<Schedule, Printed<CudaProgram>, CudaContext, L
   run: (scheduled, { target }, watch) => ({ scheduled, program: generateCuda(scheduled, target, watch) }),
 });
 
-/** Down to the schedule, which no target has a part in: all that the interpreter's users have to read. */
-export const planPipeline = (): Pipeline<TracedGraph, Schedule, PlanContext> =>
+/**
+ * Down to the schedule: all that the interpreter's users have to read. Of the target it knows only what every kernel of it can
+ * be (`chains`: two products and the loops between them).
+ */
+export const planPipeline = (
+  forTarget: { readonly chains?: boolean } = {},
+): Pipeline<TracedGraph, Schedule, PlanContext> =>
   Pipeline.of(decompose)
     .through(graphPasses, ({ config }) => optimizeOf(config))
     .then(lower)
     .then(refuseFutile)
-    .through(scheduleSteps(), schedulingOf);
+    .through(scheduleSteps(), (context) => schedulingOf({ ...context, ...forTarget }));
 
 /** Down to C++. */
 export const cppPipeline = (): Pipeline<TracedGraph, Printed<CppProgram>, CppContext> =>
-  planPipeline().inContext<CppContext>().thenEach(printCpp());
+  planPipeline({ chains: true }).inContext<CppContext>().thenEach(printCpp());
 
 /** Down to CUDA. */
 export const cudaPipeline = (): Pipeline<TracedGraph, Printed<CudaProgram>, CudaContext> =>

@@ -106,7 +106,6 @@ export const waiting = {
     { name: 'EASURGE_SYNC_INPUTS_FOR_TIMING', env: ['EASURGE_SYNC_INPUTS_FOR_TIMING'] },
   ],
   contractions: [
-    { name: 'b2b_gemm_pass' },
     { name: 'force_fuse_int_mm_with_mul' },
     { name: 'max_autotune_gemm', env: ['TORCHINDUCTOR_MAX_AUTOTUNE_GEMM'] },
     { name: 'max_autotune_gemm_backends', env: ['TORCHINDUCTOR_MAX_AUTOTUNE_GEMM_BACKENDS'] },

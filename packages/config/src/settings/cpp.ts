@@ -63,6 +63,12 @@ export const cpp = {
     affects: 'runtime',
     doc: 'With freezing: keep matrices that products of four rows or more multiply by as panels of two vectors, in the order in which they are read, beside the matrices themselves.',
   },
+  'cpp.attentionFusion': {
+    type: 'bool',
+    default: true,
+    affects: 'code',
+    doc: 'Compute two matrix products and the loops over rows between them, as of attention, a block of rows at a time, so that what is between them never fills more than a cache.',
+  },
   'cpp.optimizationFlag': {
     type: 'choice',
     values: ['-O0', '-O1', '-O2', '-O3', '-Os', '-Og'],

@@ -158,6 +158,12 @@ export const lowering = {
     affects: 'code',
     doc: 'Fuse pointwise work that follows a matrix product into the product.',
   },
+  b2bGemmPass: {
+    type: 'bool',
+    default: false,
+    affects: 'code',
+    doc: 'On the CPU, compute two matrix products of which one is an operand of the other, with elementwise work between them at most, a block of rows at a time, so that what is between them never fills more than a cache.',
+  },
   prologueFusion: {
     type: 'bool',
     default: true,

@@ -14,12 +14,14 @@ export type Build = (b: GraphBuilder) => ValueRef | readonly ValueRef[];
 
 export const configOf = (patch: ConfigPatch = {}): Config => withConfig(resolveConfig({ env: {} }), patch);
 
-export function scheduled(build: Build, patch: ConfigPatch = {}): Schedule {
+export function scheduled(build: Build, patch: ConfigPatch = {}, forTarget: ForTarget = {}): Schedule {
   const b = new GraphBuilder({ expand: true });
   const results = build(b);
   b.output(...('kind' in results ? [results] : results));
-  return schedule(lowerGraph(optimize(b.finish())), { config: configOf(patch), watch: verifying });
+  return schedule(lowerGraph(optimize(b.finish())), { config: configOf(patch), watch: verifying, ...forTarget });
 }
+
+type ForTarget = Pick<Parameters<typeof schedule>[1], 'chains'>;
 
 export const input = (b: GraphBuilder, shape: readonly number[], dtype: DType = 'f32'): ValueRef =>
   b.placeholder(`x${String(shape.length)}`, contiguousMeta(shape.map(int), dtype));

@@ -20,6 +20,7 @@ export interface ContractChoices {
   readonly panelVectors: number;
   readonly panelRows: number;
   readonly blockRows: { readonly packed: number; readonly inPlace: number };
+  readonly chainBytes: number;
   readonly plainVolume: number;
   readonly dotRows: number;
   readonly dotColumns: number;
@@ -97,6 +98,14 @@ export const contractChoices: ChoiceTable<ContractChoices> = {
     trades: 'more rows use a panel more often; a packed block is to stay in the second-level cache.',
     measure: gemm,
     value: { packed: 96, inPlace: 192 },
+  },
+  chainBytes: {
+    doc: 'Bytes of the rows between two products that are computed a block of rows at a time.',
+    unit: 'bytes',
+    trades:
+      'more rows use what they read of the second operands more often; they are to stay in the second-level cache.',
+    measure: rowsOf('attention', 'attention of 1024'),
+    value: 192 << 10,
   },
   plainVolume: {
     doc: 'Below how many products plain loops are taken.',

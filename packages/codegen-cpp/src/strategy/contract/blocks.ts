@@ -6,10 +6,11 @@ import { add, ceilDivide, floorDivide, int, minimum, modulo, multiply } from '@t
 import type { Access, Axis, Index, Value } from '@tsinductor/ir';
 import { lanesFor } from '../../machine/isa.ts';
 import { chunkCycles } from '../../machine/target.ts';
-import { grainOf } from '../plan/chunks.ts';
 import { scalarLoop, vectorLoop, wholeRange } from '../write/loops.ts';
 import type { Nest } from '../write/nest.ts';
 import type { Epilogue, MapNode } from './epilogue.ts';
+import { inThreads } from './in-threads.ts';
+import type { AxisPart } from './in-threads.ts';
 import { productAt, resultOf } from './operands.ts';
 import type { DepthBlock, Packed, Product, Tile } from './operands.ts';
 import { packA, packB } from './pack.ts';
@@ -18,12 +19,6 @@ import type { Oriented, ProductPlan } from './plan.ts';
 import { coordinatesAt, pointsOf, nameBelow } from './points.ts';
 import { writeRegisterTile } from './register-tile.ts';
 
-/** A part of an axis, [from, to). */
-export interface AxisPart {
-  readonly from: Index;
-  readonly to: Index;
-}
-
 interface Blocks {
   readonly plan: ProductPlan;
   /** What follows at each element. */
@@ -31,7 +26,6 @@ interface Blocks {
 }
 
 export function writeBlocks(nest: Nest, oriented: Oriented, { plan, maps }: Blocks): void {
-  const { writer } = nest;
   const { node, n } = oriented;
   const width = plan.panels * plan.vectors * plan.lanes;
   const total = productOf([
@@ -45,21 +39,13 @@ export function writeBlocks(nest: Nest, oriented: Oriented, { plan, maps }: Bloc
   const cycles =
     (volume(oriented) * node.batch.reduce((left, axis) => left * typicalValue(axis.extent), 1)) / plan.lanes / 1.8;
   const target = targetOf(nest, oriented, { plan, maps });
-  if (nest.target.threads === 1 || (staticValue(total) !== undefined && cycles < 2 * chunkCycles(nest.target))) {
-    writeUnits(nest, { oriented, plan, total, target, maps }, { from: int(0), to: total });
-    if (maps.length === 0) round(nest, oriented, target);
-    return;
-  }
-  const [begin, end] = [writer.fresh('begin'), writer.fresh('end')];
-  const body = writer.sealedBlock([begin, end], () => {
-    writeUnits(
-      nest,
-      { oriented, plan, total, target, maps },
-      { from: named(begin, total), to: named(end, add(total, int(1))) },
-    );
-  });
-  const each = Math.max(1, cycles / Math.max(1, typicalValue(total)));
-  writer.emit({ kind: 'parallel', begin, end, total, grain: grainOf(nest, total, each), body });
+  const units = { oriented, plan, total, target, maps };
+  const write = (range: AxisPart): void => {
+    writeUnits(nest, units, range);
+  };
+  const isSmall = staticValue(total) !== undefined && cycles < 2 * chunkCycles(nest.target);
+  if (isSmall) write({ from: int(0), to: total });
+  else inThreads(nest, { total, cycles: Math.max(1, cycles / Math.max(1, typicalValue(total))) }, write);
   if (maps.length === 0) round(nest, oriented, target);
 }
 
@@ -75,7 +61,7 @@ const rowUnitsOf = (oriented: Oriented, plan: ProductPlan): Index =>
   plan.unitRows === undefined ? int(1) : ceilDivide(rowsOf(oriented, plan).extent, int(plan.unitRows));
 
 /** Sums over several blocks of k are rounded to the result's dtype once, so they are kept in the accumulated one. */
-function targetOf(nest: Nest, oriented: Oriented, { plan, maps }: Blocks): Product['target'] {
+export function targetOf(nest: Nest, oriented: Oriented, { plan, maps }: Blocks): Product['target'] {
   const out = at(oriented.node.outs, 0);
   if (maps.length > 0) return sumsOf(nest, oriented, { plan, maps });
   const result = resultOf(nest, oriented.node);
@@ -97,7 +83,7 @@ function isOneBlock({ k, taps }: Oriented, plan: ProductPlan): boolean {
 }
 
 /** result := sums, where those lie in workspace. */
-function round(nest: Nest, { node, outDType }: Oriented, target: Product['target']): void {
+export function round(nest: Nest, { node, outDType }: Oriented, target: Product['target']): void {
   const { writer, memory } = nest;
   const out = at(node.outs, 0);
   const { name } = resultOf(nest, node);
@@ -167,14 +153,25 @@ function exactColumns(part: AxisPart, { n, width }: { readonly n: Axis; readonly
   return extent !== undefined && extent % width === 0 ? { from: part.from, to: add(part.from, int(width)) } : part;
 }
 
+/** Panels of b that lie one after another, from the first column of the product on. */
+export interface PanelMemory {
+  readonly buffer: string;
+  /** Where the first panel begins. */
+  readonly base: Index;
+  /** Points of k of a panel. */
+  readonly depth: number;
+}
+
 interface UnitParts {
   readonly rows: AxisPart;
   readonly columns: AxisPart;
   readonly maps: readonly MapNode[];
+  /** All panels of b, where they are packed already; a unit packs those of its columns for itself, if absent. */
+  readonly panels?: PanelMemory;
 }
 
 /** One unit: all that is summed over, for some rows and some panels of columns. */
-function writeUnit(nest: Nest, given: Product, { rows, columns, maps }: UnitParts): void {
+export function writeUnit(nest: Nest, given: Product, { rows, columns, maps, panels }: UnitParts): void {
   const { plan, oriented } = given;
   const { node } = oriented;
   const panelWidth = plan.vectors * plan.lanes;
@@ -185,20 +182,22 @@ function writeUnit(nest: Nest, given: Product, { rows, columns, maps }: UnitPart
   };
   const epilogue = (): Epilogue => ({ maps, scratch: scratch('tile', plan.rows * panelWidth), width: panelWidth });
   const product = maps.length === 0 ? given : { ...given, epilogue: epilogue() };
-  const bufferB = plan.packB ? scratch('panel', plan.taps * plan.depth * panelWidth * plan.panels) : undefined;
+  const packs = plan.packB && panels === undefined;
+  const bufferB = packs ? scratch('panel', plan.taps * plan.depth * panelWidth * plan.panels) : undefined;
   const bufferA = plan.packA ? scratch('block', plan.depth * plan.blockRows) : undefined;
   const accumulates = isOneBlock(oriented, plan) ? 'never' : 'after first';
   eachBlock(nest, product, (block) => {
-    writeBlock(nest, { product, block, columns, accumulates }, { rows, bufferA, bufferB });
+    writeBlock(nest, { product, block, columns, accumulates, panels }, { rows, bufferA, bufferB });
   });
 }
 
 /** Blocks in the order of taps, then along k. */
-function eachBlock(nest: Nest, { oriented, plan }: Product, write: (block: DepthBlock) => void): void {
+function eachBlock(nest: Nest, { oriented, plan, points }: Product, write: (block: DepthBlock) => void): void {
   const { k, taps } = oriented;
   const count = pointsOf(taps);
   eachPart(nest, { name: 'tap_start', most: 'taps', extent: count, step: plan.taps }, (tap, several) => {
-    eachPart(nest, { name: 'block_start', most: 'depth', extent: k.extent, step: plan.depth }, (from, depth) => {
+    const inK = { name: 'block_start', most: 'depth', extent: k.extent, step: plan.depth };
+    eachPart(nest, points === undefined ? inK : { ...inK, end: points }, (from, depth) => {
       write({ from, depth, tap, taps: several });
     });
   });
@@ -210,23 +209,26 @@ interface Parts {
   readonly most: string;
   readonly extent: Index;
   readonly step: number;
+  /** Up to where, if not to the end of the extent. */
+  readonly end?: Index;
 }
 
 /** The parts of an extent: the start and the number of points of each. */
-function eachPart(nest: Nest, { name, most, extent, step }: Parts, part: (from: Index, points: Index) => void): void {
+function eachPart(nest: Nest, parts: Parts, part: (from: Index, points: Index) => void): void {
+  const { name, most, extent, step, end = extent } = parts;
   const known = staticValue(extent);
   if (known !== undefined && known <= step) {
-    part(int(0), extent);
+    part(int(0), end);
     return;
   }
   const variable = nest.writer.fresh(name);
   const body = nest.writer.block([variable], () => {
     const from = named(variable, extent);
-    const isEven = known !== undefined && known % step === 0;
-    const left = (): Index => minimum(int(step), difference(extent, from));
+    const isEven = end === extent && known !== undefined && known % step === 0;
+    const left = (): Index => minimum(int(step), difference(end, from));
     part(from, isEven ? int(step) : nameBelow(nest, { name: most, extent: int(step + 1) }, left()));
   });
-  nest.writer.emit({ kind: 'for', name: variable, from: int(0), to: extent, step, body });
+  nest.writer.emit({ kind: 'for', name: variable, from: int(0), to: end, step, body });
 }
 
 interface Block {
@@ -234,6 +236,7 @@ interface Block {
   readonly block: DepthBlock;
   readonly columns: AxisPart;
   readonly accumulates: Tile['accumulates'];
+  readonly panels: PanelMemory | undefined;
 }
 
 interface Inside {
@@ -285,8 +288,18 @@ function packPanels(nest: Nest, { product, block, columns }: Block, buffer: stri
 }
 
 /** Where a panel of b was put. */
-function packedPanel({ product, columns }: Block, { start, column }: PanelPart, buffer?: string): Packed | undefined {
+function packedPanel(
+  { product, columns, block, panels }: Block,
+  { start, column }: PanelPart,
+  buffer?: string,
+): Packed | undefined {
   const { plan } = product;
+  if (panels !== undefined) {
+    const panelWidth = int(plan.vectors * plan.lanes);
+    const panel = add(multiply(start, int(panels.depth)), difference(column, start));
+    const base = add(add(panels.base, panel), multiply(block.from, panelWidth));
+    return { buffer: panels.buffer, base, step: int(1), depthStep: panelWidth };
+  }
   const base = add(multiply(difference(start, columns.from), int(plan.depth * plan.taps)), difference(column, start));
   return buffer === undefined ? undefined : { buffer, base, step: int(1), depthStep: int(plan.vectors * plan.lanes) };
 }

@@ -19,6 +19,7 @@ import { writeRegion } from '../write/region.ts';
 import { writeResult } from '../write/results.ts';
 import { writeAsReduction } from './as-reduction.ts';
 import { writeBlocks } from './blocks.ts';
+import { writeChain } from './chain.ts';
 import { writeDots } from './dot.ts';
 import type { Followed } from './epilogue.ts';
 import { formOf, orient, planProduct } from './plan.ts';
@@ -26,6 +27,10 @@ import type { Contract } from './plan.ts';
 
 export function writeContract(nest: Nest): void {
   const products = nest.group.nodes.filter((node) => node.kind === 'contract');
+  if (products.length > 1 && nest.group.nest.loops.length > 0) {
+    writeChain(nest);
+    return;
+  }
   const maps = nest.group.nodes.filter((node) => node.kind === 'map');
   invariant(
     products.length + maps.length === nest.group.nodes.length && (maps.length === 0 || products.length === 1),

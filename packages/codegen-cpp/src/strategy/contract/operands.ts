@@ -3,7 +3,7 @@ import { at } from '@tsinductor/base';
 import type { DType } from '@tsinductor/base';
 import { mapIndex, named } from '@tsinductor/codegen';
 import { add, multiply } from '@tsinductor/ir';
-import type { Index, Value } from '@tsinductor/ir';
+import type { ContractOperand, Index, Value } from '@tsinductor/ir';
 import type { Nest } from '../write/nest.ts';
 import type { Epilogue } from './epilogue.ts';
 import type { Contract, Oriented, ProductPlan } from './plan.ts';
@@ -24,6 +24,10 @@ export function resultOf({ memory }: Nest, node: Contract): { readonly name: str
   return row === undefined ? memory.parameter(out) : { name: row.name, dtype: memory.decl(out).dtype };
 }
 
+/** Where an operand lies: its buffer, or what stands for it. */
+export const operandName = ({ memory }: Nest, { buffer }: Pick<ContractOperand, 'buffer'>): string =>
+  memory.row(buffer)?.name ?? memory.parameter(buffer).name;
+
 export interface Product {
   readonly oriented: Oriented;
   readonly plan: ProductPlan;
@@ -31,6 +35,8 @@ export interface Product {
   readonly batch: ReadonlyMap<string, Index>;
   /** Where sums go: the result itself, or workspace of the accumulated dtype and the result's layout. */
   readonly target: { readonly name: string; readonly dtype: DType };
+  /** How many points of k count, where the others are multiplied by 0. */
+  readonly points?: Index;
   /** What finished tiles go through instead of being stored. */
   readonly epilogue?: Epilogue;
 }

@@ -10,8 +10,8 @@ import { laneBytes } from '../plan/lanes.ts';
 import { vectorLoop } from '../write/loops.ts';
 import type { Vector } from '../write/loops.ts';
 import type { Nest } from '../write/nest.ts';
-import type { AxisPart } from './blocks.ts';
-import { converted, placeAt } from './operands.ts';
+import type { AxisPart } from './in-threads.ts';
+import { converted, operandName, placeAt } from './operands.ts';
 import type { Packed, Product } from './operands.ts';
 import { stepAlong } from './plan.ts';
 import type { Operand } from './plan.ts';
@@ -135,7 +135,7 @@ function loadPoint(
   const near = at(vector.at);
   const { count } = vector.lane;
   const access = {
-    buffer: nest.memory.parameter(operand.buffer).name,
+    buffer: operandName(nest, operand),
     at: near,
     step: subtract(at(add(vector.at, int(1))), near),
     align: dtypeInfo[operand.dtype].bytes,
@@ -163,7 +163,7 @@ function computePoint(
 
 /** k lies side by side: tiles of lanes x lanes, transposed in registers. */
 function transposed(nest: Nest, copy: Copy, target: Target): void {
-  const { writer, memory } = nest;
+  const { writer } = nest;
   const { operand, along, other, product, count, depth } = copy;
   const tile = product.plan.lanes;
   const [columnName, rowName] = [writer.fresh(along.name), writer.fresh(other.name)];
@@ -185,7 +185,7 @@ function transposed(nest: Nest, copy: Copy, target: Target): void {
         kind: 'transpose',
         dtype: operand.dtype,
         from: {
-          buffer: memory.parameter(operand.buffer).name,
+          buffer: operandName(nest, operand),
           at: near,
           step: subtract(point(add(column, int(1)), row), near),
         },

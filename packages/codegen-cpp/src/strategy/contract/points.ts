@@ -1,11 +1,15 @@
 // Points of several axes as one number, as units and loops over them have it: taken apart into a coordinate for each axis.
 import { named, product as productOf } from '@tsinductor/codegen';
-import { floorDivide, int, modulo } from '@tsinductor/ir';
+import { add, floorDivide, int, modulo, multiply } from '@tsinductor/ir';
 import type { Axis, Index } from '@tsinductor/ir';
 import type { Nest } from '../write/nest.ts';
 
 /** How many points axes have. */
 export const pointsOf = (axes: readonly Axis[]): Index => productOf(axes.map(({ extent }) => extent));
+
+/** The row-major position of a point among all of some axes. */
+export const positionIn = (axes: readonly Axis[], point: ReadonlyMap<string, Index>): Index =>
+  axes.reduce<Index>((sum, { name, extent }) => add(multiply(sum, extent), point.get(name) ?? int(0)), int(0));
 
 /** The coordinates of a row-major position, each in a variable. */
 export function coordinatesAt(nest: Nest, axes: readonly Axis[], position: Index): ReadonlyMap<string, Index> {

@@ -8,7 +8,7 @@ import type { Nest } from '../write/nest.ts';
 import { scalarLoop } from '../write/loops.ts';
 import { scratchAccess, writeEpilogue } from './epilogue.ts';
 import type { Epilogue } from './epilogue.ts';
-import { converted, placeAt, productAt, spanOf } from './operands.ts';
+import { converted, operandName, placeAt, productAt, spanOf } from './operands.ts';
 import type { Product, Tile } from './operands.ts';
 import { fuses } from './plan.ts';
 import type { ProductPlan } from './plan.ts';
@@ -116,7 +116,7 @@ interface Column extends Pick<Step, 'tile' | 'first' | 'k'> {
 }
 
 function loadB(nest: Nest, product: Product, { tile, vector, first, k }: Column): Value {
-  const { writer, memory } = nest;
+  const { writer } = nest;
   const { oriented, plan } = product;
   const { b, node } = oriented;
   const { lanes } = plan;
@@ -140,7 +140,7 @@ function loadB(nest: Nest, product: Product, { tile, vector, first, k }: Column)
     new Map([...point, [oriented.n.name, add(columnAt(plan, tile, vector), int(1))]]),
   );
   const access: Access = {
-    buffer: memory.parameter(b.buffer).name,
+    buffer: operandName(nest, b),
     at: near,
     step: subtract(next, near),
     align: dtypeInfo[b.dtype].bytes,
@@ -151,7 +151,7 @@ function loadB(nest: Nest, product: Product, { tile, vector, first, k }: Column)
 }
 
 function loadA(nest: Nest, product: Product, { tile, row, k }: { tile: Tile; row: number; k: Index }): Value {
-  const { writer, memory } = nest;
+  const { writer } = nest;
   const { oriented } = product;
   const { a, node } = oriented;
   const base = `a${String(row)}`;
@@ -166,7 +166,7 @@ function loadA(nest: Nest, product: Product, { tile, row, k }: { tile: Tile; row
     [oriented.k.name, add(tile.block.from, k)],
   ]);
   const access: Access = {
-    buffer: memory.parameter(a.buffer).name,
+    buffer: operandName(nest, a),
     at: placeAt(a.at, product, point),
     step: int(0),
     align: dtypeInfo[a.dtype].bytes,
@@ -191,7 +191,7 @@ function writeResults(nest: Nest, product: Product, step: Omit<Step, 'k' | 'firs
     return;
   }
   const { writer } = nest;
-  const all = multiply(pointsOf(oriented.taps), oriented.k.extent);
+  const all = multiply(pointsOf(oriented.taps), product.points ?? oriented.k.extent);
   const test = { kind: 'less' as const, left: spanOf(oriented, tile.block).end, right: all };
   const then = writer.block([], () => {
     writeSums(nest, product, step);

@@ -50,6 +50,12 @@ export function writeRegion(kernel: Nest, tree: LoopTree): void {
   else writeParallel(nest, region, region.units);
 }
 
+/** Writes `tree`, which has no loops that threads would share, at a point of loops that are open. */
+export function writeWithin(kernel: Nest, tree: LoopTree, frame: Frame): void {
+  const region = withTraffic(kernel, planRegion(kernel, tree));
+  writeSerial({ ...kernel, results: region.traffic.results }, region, { plan: region, frame });
+}
+
 /** A region with its memory traffic; notes how it is laid out, and what was decided. */
 export function withTraffic(nest: Nest, plan: RegionPlan): PlannedRegion {
   const traffic = planTraffic(nest, plan);

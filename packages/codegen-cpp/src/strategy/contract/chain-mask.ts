@@ -1,0 +1,245 @@
+// Which columns of a row count between two products, where a mask leaves out those behind the diagonal (causal attention). In: the
+// nodes between the products. Out: how far ahead of its row a column may be that still counts; nothing where all may.
+//
+// Nodes are evaluated in part, for a column so far ahead that the mask excludes it: what the mask puts there is -Infinity, which a
+// maximum passes over; of which, less the largest of the row, exp makes 0, which a sum passes over; and 0 times one over that sum is 0.
+// What the second product would multiply by 0 is left out where that is 0 (chain-finite.ts).
+import { at } from '@tsinductor/base';
+import { add, axisIndex, coefficientOf, equal, int, subtract, substitute } from '@tsinductor/ir';
+import type { Axis, Body, BufferId, Index, LoopNode, Scalar, ScalarId } from '@tsinductor/ir';
+import type { PointwiseName } from '@tsinductor/ops';
+
+/** What is known of a value in an excluded column. */
+type Known = 'false' | 'minus infinity' | 'zero' | 'unknown';
+
+interface Between {
+  /** In execution order. */
+  readonly nodes: readonly LoopNode[];
+  readonly rows: Axis;
+  /** The names of the loops that all share, rows among them. */
+  readonly outer: ReadonlySet<string>;
+  /** How many columns there are. */
+  readonly columns: Index;
+  /** What the second product reads. */
+  readonly weights: BufferId;
+}
+
+/** Columns up to row + this many count, where that is less than all. */
+export function columnsAhead(between: Between): number | undefined {
+  const ahead = between.nodes.map((node) => diagonalOf(node, between)).find((found) => found !== undefined);
+  if (ahead === undefined || ahead < 0) return undefined;
+  const known = new Map<BufferId, KnownBuffer>();
+  for (const node of between.nodes) {
+    if (innerLoops(node, between).length === 0) continue;
+    const column = columnOf(node, between);
+    if (column === undefined) return undefined;
+    const masked: Masked = { ...between, column, ahead, known };
+    if (node.kind === 'reduce') {
+      if (!passesOver(node.step, masked)) return undefined;
+    } else if (node.kind === 'map') {
+      node.outs.forEach((out, slot) => {
+        const value = valueOf(node.body, at(node.body.results, slot), masked);
+        known.set(out, { value, at: inColumn(at(node.writes, slot), column) });
+      });
+    } else return undefined;
+  }
+  return known.get(between.weights)?.value === 'zero' ? ahead : undefined;
+}
+
+/** What is known of a buffer's elements, which lie there. */
+interface KnownBuffer {
+  readonly value: Known;
+  readonly at: Index;
+}
+
+/** A place with the loop over columns by one name, whatever a node calls it. */
+const inColumn = (place: Index, column: Axis): Index =>
+  substitute(place, new Map([[column.name, axisIndex({ ...column, name: 'column' })]]));
+
+interface Masked extends Between {
+  /** The loop over columns. */
+  readonly column: Axis;
+  readonly ahead: number;
+  /** What is known of buffers in excluded columns. */
+  readonly known: ReadonlyMap<BufferId, KnownBuffer>;
+}
+
+/** The loops of a node inside those that all share. */
+const innerLoops = (node: LoopNode, { outer }: Pick<Between, 'outer'>): readonly Axis[] =>
+  [...node.axes, ...(node.kind === 'reduce' ? node.over : [])].filter(({ name }) => !outer.has(name));
+
+/** The loop of a node over columns: the only one inside the loop over rows. */
+export function columnOf(node: LoopNode, between: Pick<Between, 'outer' | 'columns'>): Axis | undefined {
+  const { columns } = between;
+  const [column, ...others] = innerLoops(node, between);
+  return others.length === 0 && column !== undefined && equal(column.extent, columns) ? column : undefined;
+}
+
+/** The first comparison of row and column in a node, as how far ahead columns may be. */
+function diagonalOf(node: LoopNode, between: Between): number | undefined {
+  const column = columnOf(node, between);
+  const body = node.kind === 'map' ? node.body : node.kind === 'reduce' ? node.step : undefined;
+  if (column === undefined || body === undefined) return undefined;
+  return body.nodes
+    .map((scalar) => aheadIn(body, scalar, { rows: between.rows, column }))
+    .find((ahead) => ahead !== undefined);
+}
+
+type Axes = Pick<Masked, 'rows' | 'column'>;
+
+/** `row + c >= column` and the like: how far ahead a column may be for which it holds. */
+function aheadIn(body: Body, scalar: Scalar, { rows, column }: Axes): number | undefined {
+  if (scalar.kind !== 'apply') return undefined;
+  const form = comparisons[scalar.op];
+  if (form === undefined) return undefined;
+  const [left, right] = scalar.args.map((id) => indexOf(body, id));
+  if (left === undefined || right === undefined) return undefined;
+  // What is compared with 0: it is to fall by one from each column to the next, and to grow as much from row to row.
+  const margin = add(form.isAtLeast ? subtract(left, right) : subtract(right, left), int(form.isStrict ? -1 : 0));
+  const [down, along] = [coefficientOf(margin, rows), coefficientOf(margin, column)];
+  if (down === undefined || along === undefined || !equal(down, int(1)) || !equal(along, int(-1))) return undefined;
+  const rest = substitute(
+    margin,
+    new Map([
+      [rows.name, int(0)],
+      [column.name, int(0)],
+    ]),
+  );
+  return rest.kind === 'int' ? rest.value : undefined;
+}
+
+const comparisons: Readonly<Record<string, { readonly isAtLeast: boolean; readonly isStrict: boolean }>> = {
+  ge: { isAtLeast: true, isStrict: false },
+  gt: { isAtLeast: true, isStrict: true },
+  le: { isAtLeast: false, isStrict: false },
+  lt: { isAtLeast: false, isStrict: true },
+};
+
+/** The index that a value is. */
+function indexOf(body: Body, id: ScalarId): Index | undefined {
+  const scalar = at(body.nodes, id);
+  if (scalar.kind === 'index') return scalar.value;
+  if (scalar.kind === 'constant' && typeof scalar.value === 'object') return int(Number(scalar.value.bigint));
+  if (scalar.kind === 'constant' && typeof scalar.value === 'number' && Number.isInteger(scalar.value))
+    return int(scalar.value);
+  return undefined;
+}
+
+/** Whether the state after an excluded column is the one before it. */
+const passesOver = (step: Body, masked: Masked): boolean =>
+  step.results.every((result, slot) => {
+    const scalar = at(step.nodes, result);
+    if (scalar.kind !== 'apply') return false;
+    const neutral = scalar.op === 'maximum' ? 'minus infinity' : scalar.op === 'add' ? 'zero' : undefined;
+    const [state, ...others] = [...scalar.args].sort((a, b) => rank(step, a) - rank(step, b));
+    const carried = state === undefined ? undefined : at(step.nodes, state);
+    return (
+      neutral !== undefined &&
+      carried?.kind === 'carried' &&
+      carried.slot === slot &&
+      others.every((other) => valueOf(step, other, masked) === neutral)
+    );
+  });
+
+const rank = (body: Body, id: ScalarId): number => (at(body.nodes, id).kind === 'carried' ? 0 : 1);
+
+function valueOf(body: Body, id: ScalarId, masked: Masked): Known {
+  const scalar = at(body.nodes, id);
+  switch (scalar.kind) {
+    case 'constant':
+      return scalar.value === '-Infinity' ? 'minus infinity' : scalar.value === 0 ? 'zero' : 'unknown';
+    case 'cast':
+      return valueOf(body, scalar.value, masked);
+    case 'load':
+      return loadedValue(scalar, masked);
+    case 'apply':
+      return appliedTo(body, scalar, masked);
+    case 'index':
+    case 'carried':
+    case 'bitcast':
+    case 'check':
+      return 'unknown';
+  }
+}
+
+/** What is known of the element of this very column. */
+function loadedValue(load: Scalar & { readonly kind: 'load' }, { known, column }: Masked): Known {
+  const of = known.get(load.buffer);
+  const isHere = load.mask === undefined && of !== undefined && equal(of.at, inColumn(load.at, column));
+  return isHere ? of.value : 'unknown';
+}
+
+/** A call of an op in an excluded column. */
+interface Call {
+  readonly body: Body;
+  readonly args: readonly ScalarId[];
+  readonly masked: Masked;
+  /** What is known of an argument. */
+  readonly value: (position: number) => Known;
+}
+
+const either = ({ value }: Call): Known => (value(0) === 'false' || value(1) === 'false' ? 'false' : 'unknown');
+
+/** What ops make of what is known; of all others nothing is. */
+const rules: Readonly<Partial<Record<PointwiseName, (call: Call) => Known>>> = {
+  where: ({ value }) => (value(0) === 'false' ? value(2) : 'unknown'),
+  logicalAnd: either,
+  bitwiseAnd: either,
+  sub: ({ body, args, masked, value }) =>
+    value(0) === 'minus infinity' && isOfRow(body, args[1], masked) ? 'minus infinity' : 'unknown',
+  exp: ({ value }) => (value(0) === 'minus infinity' ? 'zero' : 'unknown'),
+  mul: ({ body, args, masked, value }) =>
+    (value(0) === 'zero' && isReciprocal(body, args[1], masked)) ||
+    (value(1) === 'zero' && isReciprocal(body, args[0], masked))
+      ? 'zero'
+      : 'unknown',
+  div: ({ body, args, masked, value }) =>
+    value(0) === 'zero' && isSum(loadedBy(body, args[1]), masked) ? 'zero' : 'unknown',
+};
+
+function appliedTo(body: Body, scalar: Scalar & { readonly kind: 'apply' }, masked: Masked): Known {
+  const { op, args } = scalar;
+  if (comparisons[op] !== undefined) return aheadIn(body, scalar, masked) === masked.ahead ? 'false' : 'unknown';
+  const value = (position: number): Known => {
+    const id = args[position];
+    return id === undefined ? 'unknown' : valueOf(body, id, masked);
+  };
+  return rules[op]?.({ body, args, masked, value }) ?? 'unknown';
+}
+
+/** Whether a value is the largest of its row, which is NaN or infinite only where the whole row is undefined. */
+function isOfRow(body: Body, id: ScalarId | undefined, { nodes }: Masked): boolean {
+  const buffer = loadedBy(body, id);
+  const maker = nodes.find(({ outs }) => buffer !== undefined && outs.includes(buffer));
+  if (maker?.kind !== 'reduce') return false;
+  const [result] = maker.step.results;
+  const step = result === undefined ? undefined : at(maker.step.nodes, result);
+  return step?.kind === 'apply' && step.op === 'maximum';
+}
+
+const loadedBy = (body: Body, id: ScalarId | undefined): BufferId | undefined => {
+  const scalar = id === undefined ? undefined : at(body.nodes, id);
+  return scalar?.kind === 'load' && scalar.mask === undefined ? scalar.buffer : undefined;
+};
+
+/** Whether a buffer has the sum of a row of what exp made: 0 only where all of them are. */
+function isSum(buffer: BufferId | undefined, { nodes, known }: Masked): boolean {
+  const maker = nodes.find(({ outs }) => buffer !== undefined && outs.includes(buffer));
+  if (maker?.kind !== 'reduce') return false;
+  const [result] = maker.step.results;
+  const step = result === undefined ? undefined : at(maker.step.nodes, result);
+  if (step?.kind !== 'apply' || step.op !== 'add') return false;
+  return step.args.some((id) => {
+    const summed = loadedBy(maker.step, id);
+    return summed !== undefined && known.get(summed)?.value === 'zero';
+  });
+}
+
+function isReciprocal(body: Body, id: ScalarId | undefined, masked: Masked): boolean {
+  const buffer = loadedBy(body, id);
+  const maker = masked.nodes.find(({ outs }) => buffer !== undefined && outs.includes(buffer));
+  if (maker?.kind !== 'map') return false;
+  const [result] = maker.body.results;
+  const scalar = result === undefined ? undefined : at(maker.body.nodes, result);
+  return scalar?.kind === 'apply' && scalar.op === 'reciprocal' && isSum(loadedBy(maker.body, scalar.args[0]), masked);
+}

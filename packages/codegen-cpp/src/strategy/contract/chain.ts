@@ -1,0 +1,302 @@
+// Two products and the loops over rows between them (see scheduler/product-chains), a block of rows at a time: a thread computes some
+// rows of the first product into scratch, runs over each of them, and multiplies them by the second operand of the other. What lies
+// between the products stays in a cache. Second operands that tiles would have packed are packed once for all blocks, before.
+import { at, get } from '@tsinductor/base';
+import { bindAxis, emptyFrame, nodesBelow, staticValue, typicalValue } from '@tsinductor/codegen';
+import type { Frame } from '@tsinductor/codegen';
+import {
+  add,
+  axisIndex,
+  ceilDivide,
+  floorDivide,
+  int,
+  minimum,
+  modulo,
+  multiply,
+  subtract,
+  substitute,
+} from '@tsinductor/ir';
+import type { Axis, BufferId, Index, LoopNode, LoopTree } from '@tsinductor/ir';
+import { nodesOf as nodesInTree } from '../plan/planning.ts';
+import { pointWork } from '../plan/work.ts';
+import { scalarLoop } from '../write/loops.ts';
+import type { Nest } from '../write/nest.ts';
+import { writeWithin } from '../write/region.ts';
+import { round, targetOf, writeUnit } from './blocks.ts';
+import type { PanelMemory } from './blocks.ts';
+import { checkFinite, whereFinite } from './chain-finite.ts';
+import type { FiniteCheck } from './chain-finite.ts';
+import { planChain } from './chain-plan.ts';
+import type { Chain, Step } from './chain-plan.ts';
+import { inThreads } from './in-threads.ts';
+import type { AxisPart } from './in-threads.ts';
+import { resultOf } from './operands.ts';
+import type { Product } from './operands.ts';
+import { packB } from './pack.ts';
+import { orient, planProduct, stepAlong, volume } from './plan.ts';
+import type { Contract, Oriented, ProductPlan } from './plan.ts';
+import { coordinatesAt, nameBelow, pointsOf, positionIn } from './points.ts';
+
+/** A product of a chain, with the panels of its second operand where these are packed before. */
+interface Prepared {
+  readonly oriented: Oriented;
+  readonly plan: ProductPlan;
+  readonly panels: Panels | undefined;
+  /** Where sums go; undefined: to the rows of the block. */
+  readonly target: Product['target'] | undefined;
+}
+
+/** Panels of all points of a product's batch of which its second operand depends. */
+interface Panels {
+  readonly buffer: string;
+  readonly batch: readonly Axis[];
+  /** Elements of a point of the batch, and points of k of a panel. */
+  readonly size: Index;
+  readonly depth: number;
+}
+
+export function writeChain(nest: Nest): void {
+  const alone: Nest = { ...nest, target: { ...nest.target, threads: 1 } };
+  const chain = planChain(alone);
+  const products = new Map(
+    chain.steps.flatMap((step) =>
+      step.kind === 'product' ? [[step.node, prepare(nest, { alone, chain, step })]] : [],
+    ),
+  );
+  const last = [...products.values()].at(-1);
+  const finite = chain.mask && last && checkFinite(nest, last.oriented);
+  const total = multiply(pointsOf(chain.batch), ceilDivide(chain.m.extent, int(chain.rows)));
+  nest.notes.push(`blocks of ${String(chain.rows)} rows, from one product to the other`);
+  const write = ({ from, to }: AxisPart): void => {
+    scalarLoop(alone, { axis: { name: 'unit', extent: total }, from, to }, (unit) => {
+      writeBlockOfRows(alone, { chain, products, finite }, unit);
+    });
+  };
+  inThreads(nest, { total, cycles: cyclesPerBlock(alone, chain) }, write);
+  roundAll(nest, products, chain);
+}
+
+/** Packs what tiles are to read in panels, for all blocks of rows. */
+function prepare(nest: Nest, { alone, chain, step: { node, maps } }: Preparing): Prepared {
+  const oriented = orient(nest, node);
+  const plan = planProduct(alone, oriented);
+  const target = chain.kept.has(at(node.outs, 0)) ? undefined : targetOf(nest, oriented, { plan, maps });
+  return { oriented, plan, target, panels: plan.packB ? packAll(nest, oriented, plan) : undefined };
+}
+
+interface Preparing {
+  readonly alone: Nest;
+  readonly chain: Chain;
+  readonly step: ProductStep;
+}
+
+type ProductStep = Step & { readonly kind: 'product' };
+
+/** Rounds sums to results, where they were kept apart. */
+function roundAll(nest: Nest, products: ReadonlyMap<Contract, Prepared>, { steps }: Chain): void {
+  for (const step of steps) {
+    const prepared = step.kind === 'product' && step.maps.length === 0 ? products.get(step.node) : undefined;
+    if (prepared?.target !== undefined) round(nest, prepared.oriented, prepared.target);
+  }
+}
+
+function packAll(nest: Nest, oriented: Oriented, given: ProductPlan): Panels {
+  const { node, b, n, k } = oriented;
+  const depth = Math.ceil(typicalValue(k.extent) / 8) * 8;
+  const plan = { ...given, depth };
+  const width = plan.vectors * plan.lanes;
+  const batch = node.batch.filter((axis) => stepAlong(b, axis) !== 0 && staticValue(axis.extent) !== 1);
+  const others = node.batch.filter((axis) => !batch.includes(axis));
+  const panels = ceilDivide(n.extent, int(width));
+  const size = multiply(panels, int(width * depth));
+  const { name: buffer } = nest.memory.workspace('panels', node.accumulate, multiply(pointsOf(batch), size));
+  const total = multiply(pointsOf(batch), panels);
+  const write = ({ from, to }: AxisPart): void => {
+    scalarLoop(nest, { axis: { name: 'panel', extent: total }, from, to }, (unit) => {
+      const point = coordinatesAt(nest, batch, floorDivide(unit, panels));
+      const column = nameBelow(nest, { name: 'column', extent: n.extent }, multiply(modulo(unit, panels), int(width)));
+      const all = new Map([...point, ...others.map((axis) => [axis.name, int(0)] as const)]);
+      const product = { oriented, plan, batch: all, target: { name: '', dtype: node.accumulate } };
+      const end = staticValue(n.extent);
+      const isEven = end !== undefined && end % width === 0;
+      const columns = {
+        from: column,
+        to: isEven ? add(column, int(width)) : minimum(add(column, int(width)), n.extent),
+      };
+      packB(nest, { product, from: int(0), depth: k.extent, buffer, columns, first: multiply(unit, int(depth)) });
+    });
+  };
+  inThreads(nest, { total, cycles: width * depth }, write);
+  return { buffer, batch, size, depth };
+}
+
+/** About what a block of rows takes. */
+function cyclesPerBlock(nest: Nest, { steps, m, rows }: Chain): number {
+  const perRow = steps.reduce((sum, step) => sum + cyclesPerRow(nest, step, typicalValue(m.extent)), 0);
+  return Math.max(1, perRow * rows);
+}
+
+function cyclesPerRow(nest: Nest, step: Step, height: number): number {
+  if (step.kind === 'product') {
+    const oriented = orient(nest, step.node);
+    return volume(oriented) / height / planProduct(nest, oriented).lanes / 1.8;
+  }
+  return loopsOf(step.tree).reduce((sum, tree) => {
+    const points = tree.loops.reduce((count, { axis }) => count * typicalValue(axis.extent), 1);
+    return sum + (points * pointWork(nodesInTree(nest, tree)).operations) / 4;
+  }, 0);
+}
+
+const loopsOf = (tree: LoopTree): readonly LoopTree[] => tree.children.filter((child) => child.kind === 'loops');
+
+interface Written {
+  readonly chain: Chain;
+  readonly products: ReadonlyMap<Contract, Prepared>;
+  /** Of the second operand of the last product, where columns may be left out of it. */
+  readonly finite: FiniteCheck | undefined;
+}
+
+function writeBlockOfRows(nest: Nest, { chain, products, finite }: Written, unit: Index): void {
+  const { m, batch, rows } = chain;
+  const blocks = ceilDivide(m.extent, int(rows));
+  const point = coordinatesAt(nest, batch, floorDivide(unit, blocks));
+  // Not called as the axis is: places of rows are both.
+  const from = nameBelow(
+    nest,
+    { name: `${m.name}_start`, extent: m.extent },
+    multiply(modulo(unit, blocks), int(rows)),
+  );
+  const height = staticValue(m.extent);
+  const isEven = height !== undefined && height % rows === 0;
+  const to = isEven ? add(from, int(rows)) : minimum(add(from, int(rows)), m.extent);
+  const range = {
+    from,
+    to: isEven ? to : nameBelow(nest, { name: `${m.name}_end`, extent: add(m.extent, int(1)) }, to),
+  };
+  keepRows(nest, chain, from);
+  const frame = [...point].reduce((open: Frame, [name, value]) => bindAxis(open, name, value), emptyFrame);
+  const columns = columnsFor(nest, { chain, products, finite }, { point, to: range.to });
+  for (const step of chain.steps) {
+    if (step.kind === 'rows') {
+      const { masked, tree } = upToColumn(nest, chain, { tree: step.tree, columns });
+      scalarLoop(nest, { axis: m, ...range }, (row) => {
+        writeWithin(masked, tree, bindAxis(frame, m.name, row));
+      });
+      continue;
+    }
+    const prepared = products.get(step.node);
+    if (prepared !== undefined) writeProduct(nest, { chain, maps: step.maps, prepared }, { point, range, columns });
+  }
+}
+
+/**
+ * How many columns count for rows that end at `to`: whole panels of the first product, or all where a product by 0 is not 0;
+ * undefined: all.
+ */
+function columnsFor(nest: Nest, { chain, products, finite }: Written, { point, to }: Until): Index | undefined {
+  const [prepared] = products.values();
+  if (chain.mask === undefined || finite === undefined || prepared === undefined) return undefined;
+  const { plan, oriented } = prepared;
+  const { extent } = oriented.n;
+  const width = plan.vectors * plan.lanes;
+  const panels = multiply(ceilDivide(add(to, int(chain.mask.ahead)), int(width)), int(width));
+  const axis = { name: 'columns', extent: add(extent, int(1)) };
+  const ifFinite = minimum(panels, extent);
+  const named = whereFinite(nest, finite, { point, ifFinite, otherwise: extent, axis });
+  const all = staticValue(extent);
+  if (named.kind === 'axis' && all !== undefined && all % width === 0)
+    nest.memory.multiples.set(named.axis.name, width);
+  return named;
+}
+
+interface Until {
+  readonly point: ReadonlyMap<string, Index>;
+  readonly to: Index;
+}
+
+interface UpTo {
+  readonly tree: LoopTree;
+  readonly columns: Index | undefined;
+}
+
+/** The loops of one row over so many columns. */
+function upToColumn(nest: Nest, { mask }: Chain, { tree, columns }: UpTo): { masked: Nest; tree: LoopTree } {
+  if (mask === undefined || columns === undefined) return { masked: nest, tree };
+  const shorter = (axis: Axis): Axis => (mask.columns.has(axis.name) ? { ...axis, extent: columns } : axis);
+  const inNode = (node: LoopNode): LoopNode => {
+    const axes = node.axes.map(shorter);
+    return node.kind === 'reduce' ? { ...node, axes, over: node.over.map(shorter) } : { ...node, axes };
+  };
+  const below = new Set(nodesBelow(tree));
+  const inTree = (own: LoopTree): LoopTree => ({
+    ...own,
+    loops: own.loops.map((band) => ({ ...band, axis: shorter(band.axis) })),
+    children: own.children.map((child) => (child.kind === 'loops' ? inTree(child) : child)),
+  });
+  const nodes = nest.group.nodes.map((node, index) => (below.has(index) ? inNode(node) : node));
+  return { masked: { ...nest, group: { ...nest.group, nodes } }, tree: inTree(tree) };
+}
+
+/** Scratch for what one step leaves for another: its rows count from the first of the block. */
+function keepRows({ memory, writer }: Nest, { batch, rows, kept, over }: Chain, from: Index): void {
+  const outside = new Set(batch.map(({ name }) => name));
+  const declare = (buffer: BufferId, row: number): string => {
+    const { name, dtype } = memory.decl(buffer);
+    const scratch = writer.fresh(`${name}_rows`);
+    writer.emit({ kind: 'scratch', name: scratch, dtype, size: rows * row });
+    return scratch;
+  };
+  const names = new Map<BufferId, string>();
+  for (const [buffer, row] of kept) if (!over.has(buffer)) names.set(buffer, declare(buffer, row));
+  for (const [buffer, row] of kept)
+    memory.setRow(buffer, {
+      name: get(names, over.get(buffer) ?? buffer),
+      lanes: 1,
+      outside,
+      base: multiply(from, int(-row)),
+    });
+}
+
+interface Multiplying {
+  readonly chain: Chain;
+  readonly maps: ProductStep['maps'];
+  readonly prepared: Prepared;
+}
+
+interface Block {
+  readonly point: ReadonlyMap<string, Index>;
+  readonly range: AxisPart;
+  /** How many columns of a row count, where not all do. */
+  readonly columns: Index | undefined;
+}
+
+function writeProduct(nest: Nest, { chain, maps, prepared }: Multiplying, { point, range, columns }: Block): void {
+  const { oriented, plan, panels } = prepared;
+  const { node, n } = oriented;
+  const kept = (index: Index): Index =>
+    substitute(
+      index,
+      new Map([
+        ...chain.batch.map(({ name }) => [name, int(0)] as const),
+        [chain.m.name, subtract(axisIndex(chain.m), range.from)],
+      ]),
+    );
+  const isKept = (buffer: number): boolean => chain.kept.has(buffer);
+  const a = isKept(oriented.a.buffer) ? { ...oriented.a, at: kept(oriented.a.at) } : oriented.a;
+  const [out, write] = [at(node.outs, 0), at(node.writes, 0)];
+  const writes = isKept(out) ? [kept(write)] : node.writes;
+  const batch = new Map([...node.batch.map((axis) => [axis.name, int(0)] as const), ...point]);
+  const here: Oriented = { ...oriented, a, node: { ...node, writes } };
+  const target = prepared.target ?? resultOf(nest, node);
+  // The first product makes the columns that the second sums over.
+  const isFirst = isKept(out);
+  const parts = { rows: range, columns: { from: int(0), to: (isFirst ? columns : undefined) ?? n.extent }, maps };
+  const points = isFirst || columns === undefined ? {} : { points: columns };
+  const inMemory = panels === undefined ? {} : { panels: memoryOf(panels, batch) };
+  writeUnit(nest, { oriented: here, plan, batch, target, ...points }, { ...parts, ...inMemory });
+}
+
+/** The panels of one point of the batch. */
+function memoryOf({ buffer, batch, size, depth }: Panels, point: ReadonlyMap<string, Index>): PanelMemory {
+  return { buffer, base: multiply(positionIn(batch, point), size), depth };
+}

@@ -1,0 +1,120 @@
+// Two products and the loops over rows between them as one group: which are, and which are kernels of their own.
+import { describe, expect, test } from '@jest/globals';
+import { at } from '@tsinductor/base';
+import type { GraphBuilder, ValueRef } from '@tsinductor/graph';
+import { printSchedule } from '@tsinductor/ir';
+import type { Schedule } from '@tsinductor/ir';
+import type { Build } from './test-support/scheduled.ts';
+import { input, scheduled, sketches } from './test-support/scheduled.ts';
+
+const chained = (build: Build, patch: Parameters<typeof scheduled>[1] = {}): Schedule =>
+  scheduled(build, patch, { chains: true });
+
+interface Shape {
+  readonly batch?: readonly number[];
+  readonly rows?: number;
+  readonly columns?: number;
+}
+
+function scores(b: GraphBuilder, { batch = [2, 3], rows = 20, columns = 24 }: Shape = {}): ValueRef {
+  const keys = b.call('transpose', [input(b, [...batch, columns, 4])], { dim0: -2, dim1: -1 });
+  return b.call('matmul', [input(b, [...batch, rows, 4]), keys]);
+}
+
+const values = (b: GraphBuilder, { batch = [2, 3], columns = 24 }: Shape = {}): ValueRef =>
+  input(b, [...batch, columns, 5]);
+
+const attention =
+  (shape: Shape = {}) =>
+  (b: GraphBuilder): ValueRef =>
+    b.call('matmul', [b.call('softmax', [scores(b, shape)], { dim: -1 }), values(b, shape)]);
+
+describe('one group', () => {
+  test('attention, whose weights and scores are rows', () => {
+    const plan = chained(attention());
+    expect(sketches(plan)).toEqual(['6 20(24 4r(bmm) 24r(amax) 24r(exp sum) reciprocal 24(mul) 5 24r(bmm))']);
+    const rows = at(plan.groups, 0).locals.filter(({ kind }) => kind === 'row');
+    expect(rows).toHaveLength(3);
+    expect(printSchedule(plan)).toMatch(
+      /a row of the first product becomes a row of the second through the loops between them/,
+    );
+  });
+
+  test('without a batch', () => {
+    const plan = chained(attention({ batch: [] }));
+    expect(sketches(plan)).toEqual(['20(24 4r(bmm) 24r(amax) 24r(exp sum) reciprocal 24(mul) 5 24r(bmm))']);
+  });
+
+  test('with what follows the second product at its elements', () => {
+    const plan = chained((b) => b.call('relu', [b.call('add', [attention()(b), input(b, [5])])]));
+    expect(sketches(plan)).toEqual(['6 20(24 4r(bmm) 24r(amax) 24r(exp sum) reciprocal 24(mul) 5 24r(bmm) 5(relu))']);
+  });
+
+  test('as many rows as columns and columns as the width: loops of one length stay apart', () => {
+    const plan = chained((b) => {
+      const [q, k, v] = [input(b, [16, 16]), input(b, [16, 16]), input(b, [16, 16])];
+      const products = b.call('matmul', [q, b.call('transpose', [k], { dim0: 0, dim1: 1 })]);
+      return b.call('matmul', [b.call('softmax', [products], { dim: -1 }), v]);
+    });
+    expect(sketches(plan)).toEqual(['16(16 16r(bmm) 16r(amax) 16r(exp sum) reciprocal 16(mul) 16 16r(bmm))']);
+  });
+});
+
+describe('products with elements between them', () => {
+  const perceptron = (b: GraphBuilder): ValueRef => {
+    const hidden = b.call('relu', [b.call('matmul', [input(b, [40, 8]), input(b, [8, 30])])]);
+    return b.call('matmul', [hidden, input(b, [30, 6])]);
+  };
+  const twice = (b: GraphBuilder): ValueRef =>
+    b.call('matmul', [b.call('matmul', [input(b, [40, 8]), input(b, [8, 30])]), input(b, [30, 6])]);
+
+  test.each([
+    [perceptron, '40(30 8r(bmm) 30(relu) 6 30r(bmm))'],
+    [twice, '40(30 8r(bmm) 6 30r(bmm))'],
+  ])('are one group where the setting says so', (build, sketch) => {
+    expect(sketches(chained(build, { b2bGemmPass: true }))).toEqual([sketch]);
+    expect(chained(build).groups).toHaveLength(2);
+  });
+});
+
+describe('kernels of their own', () => {
+  const reasons: readonly (readonly [string, Build, number])[] = [
+    ['for few rows', attention({ rows: 12 }), 3],
+    ['where a row is longer than is kept', attention({ batch: [1], columns: 20_000 }), 3],
+    [
+      'where the weights are a result',
+      (b) => {
+        const weights = b.call('softmax', [scores(b)], { dim: -1 });
+        return [weights, b.call('matmul', [weights, values(b)])];
+      },
+      3,
+    ],
+    [
+      'where the scores are a result',
+      (b) => {
+        const made = scores(b);
+        return [made, b.call('matmul', [b.call('softmax', [made], { dim: -1 }), values(b)])];
+      },
+      3,
+    ],
+    [
+      'where a product needs all rows of another',
+      (b) => b.call('matmul', [b.call('softmax', [scores(b)], { dim: -2 }), values(b)]),
+      3,
+    ],
+    [
+      'where the second product has the weights on its right',
+      (b) => b.call('matmul', [input(b, [2, 3, 7, 20]), b.call('softmax', [scores(b)], { dim: -1 })]),
+      3,
+    ],
+  ];
+
+  test.each(reasons)('%s', (_, build, kernels) => {
+    expect(chained(build).groups).toHaveLength(kernels);
+  });
+
+  test('for a target without such kernels, and where the setting says so', () => {
+    expect(scheduled(attention()).groups).toHaveLength(3);
+    expect(chained(attention(), { cpp: { attentionFusion: false } }).groups).toHaveLength(3);
+  });
+});

@@ -1,0 +1,78 @@
+// Kernels of two products and the loops between them, for every instruction set: what the loops one by one compute, schedules and
+// kernels compute in their interpreters.
+import { describe, expect, test } from '@jest/globals';
+import { at } from '@tsinductor/base';
+import { bindSchedule, generateCpp } from '@tsinductor/codegen-cpp';
+import type { CpuTarget } from '@tsinductor/codegen-cpp';
+import { resolveConfig } from '@tsinductor/config';
+import { optimize } from '@tsinductor/graph';
+import { interpretSchedule } from '@tsinductor/ir';
+import type { Schedule } from '@tsinductor/ir';
+import { lowerGraph } from '@tsinductor/lowering';
+import { schedule } from '@tsinductor/scheduler';
+import type { DType } from '@tsinductor/base';
+import type { Tensor } from '@tsinductor/tensor';
+import { differences, expected, inputsOf } from '@tsinductor/testing/loops';
+import type { Case } from '@tsinductor/testing/loops';
+import { runKernels } from '../../packages/codegen-cpp/src/test-support/kernel-run.ts';
+import { primitivesOf } from './expect-kernels.ts';
+
+interface Shape {
+  readonly rows: number;
+  readonly columns: number;
+  readonly width: number;
+  readonly dtype?: DType;
+  readonly isCausal?: boolean;
+}
+
+function caseOf({ rows, columns, width, dtype = 'f32', isCausal = false }: Shape): Case {
+  const run = (q: Tensor, k: Tensor, v: Tensor): Tensor => q.scaledDotProductAttention(k, v, { isCausal }).relu();
+  const inputs = [
+    { shape: [2, rows, width], dtype },
+    { shape: [2, columns, width], dtype },
+    { shape: [2, columns, width + 3], dtype },
+  ];
+  const program = lowerGraph(optimize(primitivesOf({ run, inputs })));
+  const plan: Schedule = schedule(program, { config: resolveConfig({ env: {} }), chains: true });
+  const half = dtype === 'f16' || dtype === 'bf16';
+  const name = `${isCausal ? 'causal ' : ''}${[rows, columns, width].join(' x ')} ${dtype}`;
+  return { name, schedule: plan, sizes: new Map(), tolerance: half ? 0.02 : 1e-5 };
+}
+
+const cases: readonly Case[] = [
+  caseOf({ rows: 18, columns: 16, width: 4 }),
+  caseOf({ rows: 17, columns: 37, width: 5 }),
+  caseOf({ rows: 20, columns: 33, width: 3, isCausal: true }),
+  caseOf({ rows: 49, columns: 48, width: 2, isCausal: true }),
+  caseOf({ rows: 16, columns: 20, width: 4, dtype: 'f64', isCausal: true }),
+  caseOf({ rows: 16, columns: 20, width: 4, dtype: 'f16' }),
+];
+
+const targets: readonly CpuTarget[] = [
+  { isa: 'avx512', threads: 2 },
+  { isa: 'avx2', threads: 1 },
+  { isa: 'neon', threads: 2 },
+  { isa: 'scalar', threads: 2 },
+];
+
+describe.each(cases.map((one) => [one.name, one] as const))('%s', (_, one) => {
+  const inputs = inputsOf(one);
+  const wanted = expected(one, inputs);
+
+  test('is one group, which computes what its loops do', () => {
+    const { program, groups } = one.schedule;
+    expect(groups).toHaveLength(1);
+    const results = wanted.map((array) => array.slice());
+    const buffers = new Map([...inputs, ...program.outputs.map((id, output) => [id, at(results, output)] as const)]);
+    interpretSchedule(one.schedule, { buffers, sizes: one.sizes });
+    expect(differences(one, results, wanted)).toEqual([]);
+  });
+
+  test.each(targets)('on $isa', (target) => {
+    const kernels = bindSchedule(one.schedule, target);
+    expect(at(kernels, 0).notes.join()).toMatch(/blocks of \d+ rows/);
+    const actual = runKernels(one.schedule, kernels, { inputs, sizes: one.sizes, chunk: 1 });
+    expect(differences(one, actual, wanted)).toEqual([]);
+    expect(generateCpp(one.schedule, target).kernels).toHaveLength(1);
+  });
+});
