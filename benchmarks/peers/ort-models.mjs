@@ -1,70 +1,7 @@
 // The operations of the suites as ONNX models: each is written as calls that add a node and give its name.
-import pb from 'onnx-proto';
+import { GraphWriter, onnx, valueInfo } from './onnx-graph.mjs';
 
-const { onnx } = pb;
 const { FLOAT: float, INT64: int64, INT8: int8 } = onnx.TensorProto.DataType;
-const kinds = onnx.AttributeProto.AttributeType;
-
-/** An attribute of a node: floats end in `f`, because a whole number may be either. */
-const attributeOf = ([key, value]) => {
-  const name = key.replace(/_f$/, '');
-  if (key.endsWith('_f')) return onnx.AttributeProto.create({ name, type: kinds.FLOAT, f: value });
-  if (typeof value === 'string') return onnx.AttributeProto.create({ name, type: kinds.STRING, s: Buffer.from(value) });
-  if (Array.isArray(value)) return onnx.AttributeProto.create({ name, type: kinds.INTS, ints: value });
-  return onnx.AttributeProto.create({ name, type: kinds.INT, i: value });
-};
-
-const valueInfo = (name, { dims, elementType }) =>
-  onnx.ValueInfoProto.create({
-    name,
-    type: { tensorType: { elemType: elementType, shape: { dim: dims.map((dimValue) => ({ dimValue })) } } },
-  });
-
-/** A graph that grows by calls: `graph.Add(a, b)`, `graph.Concat(a, b, { axis: 1 })`. */
-class GraphWriter {
-  nodes = [];
-  constants = [];
-
-  add(opType, ...operands) {
-    const last = operands.at(-1);
-    const attributes = typeof last === 'object' ? last : {};
-    const input = operands.filter((operand) => typeof operand === 'string');
-    const output = `v${this.nodes.length}`;
-    const attribute = Object.entries(attributes).map(attributeOf);
-    this.nodes.push(onnx.NodeProto.create({ opType, input, output: [output], attribute }));
-    return output;
-  }
-
-  #constant(fields) {
-    const name = `c${this.constants.length}`;
-    this.constants.push(onnx.TensorProto.create({ name, ...fields }));
-    return name;
-  }
-
-  number(value) {
-    return this.#constant({ dataType: float, dims: [], floatData: [value] });
-  }
-
-  zeros(dims) {
-    const size = dims.reduce((product, extent) => product * extent, 1);
-    return this.#constant({ dataType: float, dims, rawData: new Uint8Array(size * 4) });
-  }
-
-  vector(size, value) {
-    return this.#constant({ dataType: float, dims: [size], floatData: Array.from({ length: size }, () => value) });
-  }
-
-  /** -Infinity behind the diagonal, 0 elsewhere. */
-  causalMask(length) {
-    const mask = new Float32Array(length * length);
-    for (let row = 0; row < length; row += 1) mask.fill(-Infinity, row * length + row + 1, (row + 1) * length);
-    return this.#constant({ dataType: float, dims: [length, length], rawData: new Uint8Array(mask.buffer) });
-  }
-
-  integers(values) {
-    return this.#constant({ dataType: int64, dims: [values.length], int64Data: values });
-  }
-}
 
 /** Shapes of the inputs, how a result is computed of them, and its shape; dtypes where they are not f32. */
 const rowsOf = ({ rows, columns }) => [rows, columns];
