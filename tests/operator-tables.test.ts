@@ -46,12 +46,6 @@ function sourcesIn(directory: string): readonly string[] {
   });
 }
 
-/** Tables of other names that operators happen to have: place and rows → why. */
-const otherNames: Readonly<Record<string, string>> = {
-  'packages/dsl/src/lower/names.ts: max min':
-    "functions of JavaScript's Math in kernel source, with their tile operations",
-};
-
 /** Where the tables themselves are. */
 const tables = ['packages/ops/src/', 'packages/graph/src/operators/'];
 const sources = readdirSync(join(root, 'packages'))
@@ -71,8 +65,6 @@ describe('tables of operators', () => {
     const found = sources.flatMap((path) =>
       operatorTables(readFileSync(path, 'utf8')).map((rows) => `${relative(root, path)}: ${rows}`),
     );
-    expect(found.filter((table) => otherNames[table] === undefined)).toEqual([]);
-    // No exception outlives its table.
-    expect(Object.keys(otherNames).filter((table) => !found.includes(table))).toEqual([]);
+    expect(found).toEqual([]);
   });
 });

@@ -35,7 +35,7 @@ const packages = fileURLToPath(new URL('../packages', import.meta.url));
 const lib = `${packages}/tsinductor/lib`;
 
 /** Workspaces that the others call, and their importers load no earlier. */
-const whenCalled = ['codegen-cpp', 'codegen-cuda', 'codegen-js', 'dsl', 'lowering', 'optim', 'scheduler'];
+const whenCalled = ['codegen-cpp', 'codegen-cuda', 'codegen-js', 'dsl', 'lowering', 'nn', 'optim', 'scheduler'];
 /** The same of Node's own and other people's. */
 const othersWhenCalled = [
   'acorn',

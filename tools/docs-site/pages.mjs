@@ -11,6 +11,7 @@ export const groups = [
       'guide/dynamic-shapes.md',
       'guide/captures.md',
       'guide/gradients.md',
+      'guide/modules.md',
       'guide/kernels.md',
       'guide/debugging.md',
       'guide/shipping.md',

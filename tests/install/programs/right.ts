@@ -3,6 +3,8 @@ import { checkOp, compile, defineOp, f32, isTsInductorError, memoryStats, nn, ra
 import type { CompiledFunction, CompileOptions, DType, Explanation, Tensor } from 'tsinductor';
 import { cdiv, constexpr, i32, kernel, ptr } from 'tsinductor/dsl';
 import type { Kernel } from 'tsinductor/dsl';
+import { Linear, Module, ReLU, Sequential } from 'tsinductor/nn';
+import type { StateDict } from 'tsinductor/nn';
 import { AdamW, cosine, Schedule } from 'tsinductor/optim';
 
 type Step = (x: Tensor, factor: number) => { mean: Tensor; scaled: Tensor };
@@ -58,6 +60,16 @@ const scaledAdd = defineOp({
 });
 export const called: Tensor = scaledAdd(made, made, { alpha: 0.5 });
 checkOp(scaledAdd, [made, made]);
+
+class Network extends Module {
+  readonly layers: Sequential = new Sequential(new Linear(3, 4), new ReLU(), new Linear(4, 2));
+  forward(x: Tensor): Tensor {
+    return this.layers.forward(x);
+  }
+}
+export const network: Network = new Network();
+export const state: StateDict = network.stateDict();
+export const predicted: Tensor = network.eval().forward(randn([2, 3]));
 
 export const optimizer: AdamW = new AdamW([randn([3]).requiresGrad_()], { lr: 1e-3 });
 export const schedule: Schedule = new Schedule(optimizer, cosine(100));

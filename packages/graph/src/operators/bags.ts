@@ -10,7 +10,7 @@ import type { Entry } from '../define.ts';
 import { argumentValue, shapeMismatch } from '../errors.ts';
 import type { ValueRef } from '../graph.ts';
 import { one, product, range } from '../shape.ts';
-import { asIndex, renormUsedRows, requirePadding } from './indexing.ts';
+import { asIndex, renormUsedRows, paddingRow } from './indexing.ts';
 
 type Mode = 'sum' | 'mean' | 'max' | 'min' | 'prod';
 
@@ -127,11 +127,9 @@ function embeddingBag(c: Composer, a: ArgumentReader): ValueRef {
   const flat = c.flatten(asIndex(c, 'embeddingBag', index));
   const rows = c.widen(c.rows(table, flat));
   const scaled = scale === undefined ? rows : c.op('mul', rows, c.unsqueeze(c.widen(c.flatten(scale)), 1));
-  requirePadding(c, a, weight);
-  const padding = a.optionalInt('paddingIdx');
+  const padding = paddingRow(c, a, weight);
   const members = bagMembers(c, a, index);
-  const wrapped = padding === undefined || padding >= 0 ? padding : c.sizes.toNumber(c.size(weight, 0)) + padding;
-  const member = wrapped === undefined ? members : c.op('logicalAnd', members, c.op('ne', flat, wrapped));
+  const member = padding === undefined ? members : c.op('logicalAnd', members, c.op('ne', flat, padding));
   return c.cast(reduceRuns(c, scaled, { member, mode }), c.dtype(weight));
 }
 

@@ -133,17 +133,21 @@ function embedding(c: Composer, a: ArgumentReader): ValueRef {
     throw shapeMismatch('embedding: the weight is not a matrix', 'give [numEmbeddings, embeddingDim]');
   const table =
     limit === undefined ? weight : c.call('renorm', [weight], { p: a.float('normType'), dim: 0, maxnorm: limit });
-  requirePadding(c, a, weight);
-  return c.rows(table, asIndex(c, 'embedding', index));
+  const padding = paddingRow(c, a, weight);
+  const places = asIndex(c, 'embedding', index);
+  const rows = c.rows(table, places);
+  // The row that stands for nothing is not trained.
+  return padding === undefined ? rows : c.where(c.unsqueeze(c.op('eq', places, padding), -1), c.detach(rows), rows);
 }
 
-/** The row that stands for nothing is one of the table; negative numbers count from its end. */
-export function requirePadding(c: Composer, a: ArgumentReader, weight: ValueRef): void {
+/** The row that stands for nothing, one of the table: negative numbers count from its end. */
+export function paddingRow(c: Composer, a: ArgumentReader, weight: ValueRef): number | undefined {
   const padding = a.optionalInt('paddingIdx');
   const count = c.size(weight, 0);
-  if (padding === undefined || count.kind !== 'int') return;
-  if (padding < -count.value || padding >= count.value)
+  if (padding === undefined) return undefined;
+  if (count.kind === 'int' && (padding < -count.value || padding >= count.value))
     throw argumentValue(a.operator.name, `paddingIdx ${String(padding)}`, `the table has ${String(count.value)} rows`);
+  return padding >= 0 ? padding : c.sizes.toNumber(count) + padding;
 }
 
 /** The rows of a table that were looked up keep the norm that was asked for, as PyTorch leaves them. */

@@ -1,0 +1,24 @@
+// Modules: layers and losses with typed parameters, containers, initialisers, and a module as a function of its parameters.
+export * from './activations.ts';
+export { MultiheadAttention } from './attention.ts';
+export type { AttentionMasks, MultiheadAttentionOptions } from './attention.ts';
+export { ModuleDict, ModuleList, Sequential } from './containers.ts';
+export * from './convolution.ts';
+export * from './dropout.ts';
+export { Embedding } from './embedding.ts';
+export type { EmbeddingOptions } from './embedding.ts';
+export { functionalCall } from './functional-call.ts';
+export * as init from './init.ts';
+export { Bilinear, Flatten, Identity, Linear, Unflatten } from './linear.ts';
+export type { LinearOptions } from './linear.ts';
+export * from './losses.ts';
+export { Module } from './module.ts';
+export type { Member } from './module.ts';
+export * from './normalization.ts';
+export { parameter } from './parameter.ts';
+export type { Placement } from './parameter.ts';
+export * from './pooling.ts';
+export { GRU, LSTM, RNN } from './recurrent.ts';
+export type { LstmOptions, RecurrentOptions, RnnOptions } from './recurrent.ts';
+export type { LoadOptions, LoadReport, StateDict } from './state-dict.ts';
+export * from './transformer.ts';

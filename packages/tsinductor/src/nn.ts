@@ -1,0 +1,2 @@
+// tsinductor/nn: modules. Re-exports only.
+export * from '@tsinductor/nn';
