@@ -4,6 +4,7 @@
 //   lib/                what users run, as `bundle.mjs` wrote it
 //   lib/<entry>.d.cts   the types of an entry, of those in `declarations.d.cts`, which has all that they name of the workspaces
 //   lib/<entry>.d.ts    the same types for `import`: there is one declaration of each, as there is one instance of each value
+//   THIRD-PARTY-NOTICES  what is installed beside it, as `notices.mjs` wrote it
 //   package.json        made of the workspace's: what other people wrote is all it depends on
 import { execFileSync } from 'node:child_process';
 import { cpSync, existsSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
@@ -141,7 +142,7 @@ if (!existsSync(join(workspace, 'lib/loader.cjs'))) throw new Error('npm run bui
 rmSync(published, { recursive: true, force: true });
 cpSync(join(workspace, 'lib'), join(stage, 'lib'), { recursive: true });
 for (const file of ['README.md', 'CHANGELOG.md']) cpSync(join(workspace, file), join(stage, file));
-cpSync(join(root, 'LICENSE'), join(stage, 'LICENSE'));
+for (const file of ['LICENSE', 'THIRD-PARTY-NOTICES']) cpSync(join(root, file), join(stage, file));
 const manifest = publishedManifest();
 requireDependencies(manifest);
 writeFileSync(join(stage, 'package.json'), `${JSON.stringify(manifest, undefined, 2)}\n`);

@@ -76,7 +76,8 @@ export function checkFiles(folder) {
     [],
   );
   assert.deepEqual([manifest.scripts, manifest.devDependencies], [undefined, undefined]);
-  for (const file of ['README.md', 'LICENSE', 'CHANGELOG.md']) assert.ok(files.includes(file), file);
+  for (const file of ['README.md', 'LICENSE', 'CHANGELOG.md', 'THIRD-PARTY-NOTICES'])
+    assert.ok(files.includes(file), file);
 }
 
 const strict = {
