@@ -77,6 +77,7 @@ const settings = {
   legalComments: 'none',
   // Names stay: stack traces say them. Lines stay short enough to be named.
   minifyWhitespace: true,
+  minifySyntax: true,
   lineLimit: 160,
   logLevel: 'warning',
 };
