@@ -30,7 +30,7 @@ const count = kernel('count', { out: ptr(i32), at: i32 }, ({ out, at }, tl) => {
   tl.atomicAdd(out + at, 1);
 });
 
-const backends = ['cuda-emulated', 'interpreter'] as const;
+const backends = ['cpp', 'cuda-emulated', 'interpreter'] as const;
 
 describe.each(backends)('%s', (backend) => {
   // Whole pages, whole vectors, and ends that no alignment has.

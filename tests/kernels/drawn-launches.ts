@@ -25,7 +25,7 @@ const drawn =
         scaled(any(), any(), draw(3) - 1);
       },
       () => {
-        scaled(any(), any().slice(0, 2, 10), 2);
+        scaled(any().slice(0, 0, 8), any().slice(0, 2, 10), 2);
       },
       () => any().add_(any()),
       () => any().copy_(any()),

@@ -53,6 +53,7 @@ testBuilt(
 testBuilt.each([
   ['parsers', 1000],
   ['strings', 6],
+  ['indices', 20],
   ['environments', 3],
   ['orphans', 3],
   ['kill', 2],

@@ -19,6 +19,7 @@ import type { PreludeName } from '@tsinductor/ops';
 import type { Isa } from './machine/isa.ts';
 import { conversion } from './prelude/cast-functions.ts';
 import * as memory from './prelude/memory-functions.ts';
+import { isOutside } from './prelude/bounds-functions.ts';
 import { failUnit, printLine, printLogType } from './prelude/print-functions.ts';
 import { Prelude } from './prelude/prelude.ts';
 import * as special from './prelude/special-functions.ts';
@@ -65,16 +66,7 @@ const dialectOf = (prelude: Prelude): Dialect => ({
   indexScalar: (text, type) => (type.dtype === 'i32' ? `(i32)${/^\w+$/.test(text) ? text : `(${text})`}` : text),
   load: (access, type, how) => load(access, type, { ...how, prelude }),
   store: (access, type, value) => store(access, type, { ...value, prelude }),
-  check: ({ type, value, extent, site, wraps, count }) => {
-    const lanes = type.lanes === 1 ? [] : [count ?? String(type.lanes)];
-    return call(prelude.of(wraps ? special.wrapFunction : special.checkFunction, type, prelude.isa), [
-      value,
-      extent,
-      ...lanes,
-      String(site),
-      'status',
-    ]);
-  },
+  check: (check) => checked(check, prelude),
   transpose,
   sort: sortCall,
   fence: () => {
@@ -100,9 +92,19 @@ const dialectOf = (prelude: Prelude): Dialect => ({
   fetch: (fetch) => fetchExpression(fetch, dialectOf(prelude)),
   print: printLine,
   fail: failUnit,
+  isOutside: (bounds) => isOutside(bounds, prelude),
   printLog: named(printLogType),
   frame: kernelFrame,
 });
+
+function checked(
+  { type, value, extent, site, wraps, count }: Parameters<Dialect['check']>[0],
+  prelude: Prelude,
+): Expression {
+  const lanes = type.lanes === 1 ? [] : [count ?? String(type.lanes)];
+  const definition = prelude.of(wraps ? special.wrapFunction : special.checkFunction, type, prelude.isa);
+  return call(definition, [value, extent, ...lanes, String(site), 'status']);
+}
 
 function cast(value: Expression, types: Parameters<typeof conversion>[0]): Expression {
   const needs: Definition[] = [];

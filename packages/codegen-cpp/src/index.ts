@@ -12,5 +12,6 @@ export { keptPanels } from './machine/panels.ts';
 export type { CpuTarget } from './machine/target.ts';
 export { trafficRules } from './strategy/traffic/rules.ts';
 export { printedEntry, printLogWords } from './prelude/print-functions.ts';
+export { areChecksCheap } from './block/check-cost.ts';
 export { generateBlock, generateBlocks } from './block/generate-block.ts';
 export type { CppKernel } from './block/generate-block.ts';

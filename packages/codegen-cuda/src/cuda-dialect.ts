@@ -84,6 +84,9 @@ export const cudaDialect: Dialect = {
     const name = textLiteral(file.slice(file.lastIndexOf('/') + 1));
     return call(machine.assertFail, [textLiteral(message), name, String(line), '__func__', '1']);
   },
+  isOutside: () => {
+    throw notWritten('check of bounds');
+  },
   print: (line) => primary(`printf(${printfArguments(line).join(', ')})`),
   printLog: undefined,
   frame: kernelFrame,

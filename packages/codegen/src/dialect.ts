@@ -266,6 +266,8 @@ export interface Dialect {
   readonly print: (line: LineText) => Expression;
   /** Says that a unit failed; what runs it returns then. */
   readonly fail: (failure: FailureText) => Expression;
+  /** Whether an element is outside of its buffer: says then that the unit failed, which returns. */
+  readonly isOutside: (bounds: BoundsText) => Expression;
   /** The type of the memory that printed lines and failures go to, a parameter then; undefined where the machine has its own. */
   readonly printLog: Expression | undefined;
 }
@@ -289,6 +291,18 @@ export interface FailureText {
   readonly message: string;
   readonly file: string;
   readonly line: number;
+}
+
+/** Elements that may be outside of a buffer. */
+export interface BoundsText {
+  readonly run: { readonly at: string; readonly step: string; readonly count: string };
+  /** Of each lane its own, in place of a run. */
+  readonly offsets: { readonly type: ValueType; readonly text: string } | undefined;
+  readonly mask: { readonly type: ValueType; readonly text: string } | undefined;
+  /** Elements of the buffer. */
+  readonly size: string;
+  readonly unit: string;
+  readonly site: number;
 }
 
 interface StoreValue {

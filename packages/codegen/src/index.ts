@@ -28,7 +28,7 @@ export { KernelWriter, type Positions } from './bind/kernel-writer.ts';
 export { addressOf, layoutProgram } from './bind/layout.ts';
 export type { ConstantsLayout, Layout } from './bind/layout.ts';
 export { bandsBelow, isLeaf, nodesBelow, parallelBands, touches } from './bind/loop-trees.ts';
-export { blockBuffers, blockSizes, gridName, gridSize, kernelName, localName } from './block/block-names.ts';
+export { blockBuffers, blockSizes, countName, gridName, gridSize, kernelName, localName } from './block/block-names.ts';
 export { paramName, scalarIndex } from './block/block-names.ts';
 export { type KnownHome, TileScope } from './block/block-scope.ts';
 export { apply, constantOf, scalarOfIndex, valueIndex, widened, zeroOf } from './block/block-values.ts';

@@ -2,6 +2,7 @@
 // of a warp, memory that is prefetched or made visible; and the lines that a kernel prints. Every spelling is the dialect's answer.
 import type { HardwareStmt, MemoryPlace, Stmt } from '@tsinductor/ir';
 import type { Expression } from './dialect.ts';
+import { spellBounds } from './print-bounds.ts';
 import { safeName } from './names.ts';
 import { spellFailure, spellLine } from './print-line.ts';
 import { spellSort } from './print-sort.ts';
@@ -38,7 +39,7 @@ export function spellHardware(statement: HardwareStmt, context: ValueContext): E
   }
 }
 
-type EffectStmt = Stmt & { readonly kind: 'sort' | 'fence' | 'print' | 'fail' | 'prefetch' };
+type EffectStmt = Stmt & { readonly kind: 'sort' | 'fence' | 'print' | 'fail' | 'bounds' | 'prefetch' };
 
 /** Statements that change nothing that the kernel computes, the one that ends it, and sorts, which are a call. */
 export function spellEffect(statement: EffectStmt, context: ValueContext): Expression {
@@ -47,6 +48,7 @@ export function spellEffect(statement: EffectStmt, context: ValueContext): Expre
   if (statement.kind === 'fence') return dialect.fence();
   if (statement.kind === 'print') return spellLine(statement, context);
   if (statement.kind === 'fail') return spellFailure(statement, context);
+  if (statement.kind === 'bounds') return spellBounds(statement, context);
   const address = `${safeName(statement.buffer, dialect.reserved)} + ${printScalarIndex(statement.at, context)}`;
   return dialect.prefetch(address, statement);
 }

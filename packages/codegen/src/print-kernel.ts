@@ -42,7 +42,7 @@ export function printKernel(kernel: Kernel, options: PrintOptions): PrintedKerne
     definitions.add(needs);
   };
   const hasChecks = contains(kernel.body, 'check');
-  const log = contains(kernel.body, 'print', 'fail') ? dialect.printLog : undefined;
+  const log = contains(kernel.body, 'print', 'fail', 'bounds') ? dialect.printLog : undefined;
   const parameters = parametersOf(kernel, { dialect, use });
   if (hasChecks) parameters.push(statusParameter);
   if (log !== undefined) parameters.push(logParameter(log.text));
@@ -192,6 +192,7 @@ function printStatement(printer: Printer, statement: Stmt): void {
     case 'fence':
     case 'print':
     case 'fail':
+    case 'bounds':
     case 'prefetch':
       printCall(printer, spellEffect(statement, printer));
       break;

@@ -48,7 +48,7 @@ export { printKernelIr } from './kernel/print-kernel-ir.ts';
 export { removeDeadLets } from './kernel/remove-dead-lets.ts';
 export { verifyKernel, warpThreads } from './kernel/verify-kernel.ts';
 export type * from './block/block.ts';
-export { assertionFailed } from './block/block-errors.ts';
+export { assertionFailed, gatherOutOfRange, outOfBounds } from './block/block-errors.ts';
 export { bareLine, elementLine } from './block/printed-line.ts';
 export { printedDigits } from './print/print-scalar.ts';
 export { printBlockProgram, printTileType } from './block/print-block.ts';

@@ -168,9 +168,12 @@ export class Storage {
   /** Elements from the start of the storage, or from `offset` on. */
   elements(dtype: DType, offset = 0): ElementArray {
     if (this.device !== 'cpu') throw deviceMemory(this.device);
-    // An empty view may begin behind the last element.
-    const start = Math.min(byteSize(dtype, offset), this.byteLength);
-    return this.#view(dtype, start, Math.floor((this.byteLength - start) / byteSize(dtype, 1)));
+    return this.#view(dtype, Math.min(byteSize(dtype, offset), this.byteLength), this.count(dtype, offset));
+  }
+
+  /** How many elements there are from `offset` on: none, where an empty view begins behind the last element. */
+  count(dtype: DType, offset = 0): number {
+    return Math.max(0, Math.floor((this.byteLength - byteSize(dtype, offset)) / byteSize(dtype, 1)));
   }
 
   /** Bytes as they lie, from `start` on. */

@@ -23,6 +23,8 @@ import { bindFold } from './bind-fold.ts';
 import { bindAtomic, bindStore } from './bind-memory.ts';
 import { shareWindows } from '../strategy/passes/shared-windows.ts';
 import { scalarValue } from './evaluate-tile.ts';
+import { bufferCounts } from './check-access.ts';
+import { hoistBounds } from './hoist-bounds.ts';
 import { bindPrint } from './bind-print.ts';
 import { keepTile } from './keep-tiles.ts';
 import { scratchPlaces } from './tile-places.ts';
@@ -43,15 +45,17 @@ export function bindBlock(program: BlockProgram, target: BindTarget): Kernel {
     writer.emit({ kind: 'for', name: unit, from: scalarIndex(begin), to: scalarIndex(end), step: 1, body: inner });
   });
   writer.emit({ kind: 'parallel', begin, end, total, grain: ceilDivide(total, int(chunks)), body });
-  const statements = shareWindows(removeDeadLets(writer.finish()), { isa: target.isa, writer });
+  const written = removeDeadLets(writer.finish());
+  const checked = target.checks === true ? hoistBounds(written) : written;
+  const statements = shareWindows(checked, { isa: target.isa, writer });
   const buffers = blockBuffers(program, () => int(2 ** 40));
   return {
     name: kernelName(program),
     buffers: usedBuffers(buffers, statements),
-    sizes: blockSizes(program),
+    sizes: [...blockSizes(program), ...(target.checks === true ? bufferCounts(program) : [])],
     body: statements,
     origins: [{ op: program.name, location: program.origin }],
-    notes: [`blocks, ${target.isa}`],
+    notes: [`blocks, ${target.isa}${target.checks === true ? ', accesses checked' : ''}`],
   };
 }
 

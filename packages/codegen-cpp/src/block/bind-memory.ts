@@ -9,6 +9,7 @@ import { lineBytes } from '../machine/facts.ts';
 import { lanesFor } from '../machine/isa.ts';
 import { loadsAlong, prefetchesStores, writeRowPrefetches } from './row-prefetch.ts';
 import type { Binder } from './binder.ts';
+import { checkAccess } from './check-access.ts';
 import { elementAccess, evaluateTile } from './evaluate-tile.ts';
 import type { Point } from './evaluate-tile.ts';
 import { keepTile, loopElements } from './keep-tiles.ts';
@@ -60,10 +61,12 @@ function storeElements(node: TileOp & { readonly op: 'store' }, { binder, point,
   }
   const isContiguous = spread.offsets === undefined && spread.step.kind === 'int' && spread.step.value === 1;
   if (isCut && mode.kind === 'first' && isContiguous) {
+    checkAccess(node, { access: { ...spread, count: mode.count }, lanes: point.lanes }, binder);
     binder.writer.emit({ kind: 'store', access: { ...spread, count: mode.count }, value });
     return;
   }
   const mask = evaluateTile(maskId, coordinates, { binder, point });
+  checkAccess(node, { access: spread, lanes: point.lanes, mask: widened(mask, point.lanes) }, binder);
   storeMasked({ access: spread, value, mask }, { binder, point });
 }
 
@@ -82,6 +85,7 @@ function storeWhole(
   { binder, point }: Pick<ElementContext, 'binder' | 'point'>,
 ): void {
   const { writer, program, target } = binder;
+  checkAccess(node, { access, lanes: point.lanes }, binder);
   const isRow = writesRow(node, access, { binder, point });
   const isPrefetched = isRow && prefetchesStores(binder);
   // The lane coordinate counts from 0 by whole vectors.
@@ -197,6 +201,7 @@ function updateElement(
   const [op, value, expected] = updateOf(node);
   const run = (): void => {
     const { access } = elementAccess(node, coordinates, { binder, point });
+    checkAccess(node, { access, lanes: 1 }, binder);
     const evaluate = (slot: number): Value => evaluateTile(at(node.args, slot), coordinates, { binder, point });
     const name = binder.writer.fresh('old');
     binder.writer.emit({

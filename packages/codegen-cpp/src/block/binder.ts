@@ -5,8 +5,8 @@ import { dtypeInfo } from '@tsinductor/base';
 import type { SourceLocation } from '@tsinductor/base';
 import { TileScope } from '@tsinductor/codegen';
 import type { KnownHome } from '@tsinductor/codegen';
-import { tileSize } from '@tsinductor/ir';
-import type { BlockProgram, TileId, TileOp } from '@tsinductor/ir';
+import { accessesOf, tileSize } from '@tsinductor/ir';
+import type { BlockProgram, PlacedOp, TileId, TileOp } from '@tsinductor/ir';
 import { blockNotBound } from '../errors.ts';
 import { choicesFor } from '../machine/choices.ts';
 import type { Choices, ChoiceTarget, Extent } from '../machine/choices.ts';
@@ -28,6 +28,8 @@ export interface BindTarget extends ChoiceTarget {
   readonly large?: ReadonlyMap<string, Extent>;
   /** How many threads share the grid; one if absent. */
   readonly threads?: number;
+  /** Whether accesses are compared with what their buffers have; not, if absent. */
+  readonly checks?: boolean;
 }
 
 /** Bytes of scratch that one instance may have on a thread's stack. */
@@ -37,6 +39,7 @@ export class Binder extends TileScope<OwnHome> {
   readonly plan: UsePlan;
   readonly target: BindTarget;
   readonly choices: Choices;
+  readonly accesses: readonly PlacedOp[];
   #scratchBytes = 0;
 
   constructor(program: BlockProgram, target: BindTarget) {
@@ -44,6 +47,7 @@ export class Binder extends TileScope<OwnHome> {
     this.plan = planUses(program.body);
     this.target = target;
     this.choices = choicesFor(target);
+    this.accesses = accessesOf(program);
   }
 
   override known(id: TileId): KnownHome | undefined {

@@ -17,8 +17,9 @@ import {
 } from '@tsinductor/codegen';
 import type { GatherOp } from '@tsinductor/codegen';
 import { coefficientOf, equal, int, isElementOp, printIndex } from '@tsinductor/ir';
-import type { Access, Index, Tile, TileId, TileOp, Value, ValueType } from '@tsinductor/ir';
+import type { Access, Index, PlacedOp, Tile, TileId, TileOp, Value, ValueType } from '@tsinductor/ir';
 import type { Binder } from './binder.ts';
+import { checkAccess, checkGather } from './check-access.ts';
 import { maskTerms } from './mask-terms.ts';
 import type { MaskTerms } from './mask-terms.ts';
 
@@ -197,21 +198,28 @@ function loadValue(node: TileOp & { readonly op: 'load' }, coordinates: readonly
   const { access, lanes } = elementAccess(node, coordinates, context);
   const type = { dtype, lanes };
   const plain: Value = { kind: 'load', access, type };
-  if (maskId === undefined) return binder.name(plain, label);
+  if (maskId === undefined) {
+    checkAccess(node, { access, lanes }, binder);
+    return binder.name(plain, label);
+  }
   const other = (): Value => (otherId === undefined ? zeroOf(dtype) : evaluateTile(otherId, coordinates, context));
   const { mode } = point;
   if (mode.kind !== 'open' && sameTerms(maskTerms(maskId, coordinates, context), mode.terms)) {
-    if (mode.kind === 'within') return binder.name(plain, label);
     if (mode.kind === 'outside') return other();
+    if (mode.kind === 'within') {
+      checkAccess(node, { access, lanes }, binder);
+      return binder.name(plain, label);
+    }
     const { count } = mode as MaskMode & { readonly kind: 'first' };
     if (isContiguous(access) && lanes > 1) {
+      checkAccess(node, { access: { ...access, count }, lanes }, binder);
       const first = binder.name({ ...plain, access: { ...access, count } }, label);
       const test: Value = { kind: 'first', count, type: { dtype: 'bool', lanes } };
       return otherId === undefined ? first : chosen(test, [first, other()], { binder, dtype });
     }
   }
   const mask = evaluateTile(maskId, coordinates, context);
-  return maskedLoad({ access, type, mask, other: other() }, { binder, label });
+  return maskedLoad({ access, type, mask, other: other() }, { node, binder, label });
 }
 
 /** where(mask, x, y) for any dtype: half floats are chosen by their bits. */
@@ -236,10 +244,11 @@ interface MaskedLoad {
 
 function maskedLoad(
   { access, type, mask, other }: MaskedLoad,
-  { binder, label }: { binder: Binder; label: string },
+  { node, binder, label }: { node: PlacedOp; binder: Binder; label: string },
 ): Value {
   const lanes = Math.max(type.lanes, mask.type.lanes);
   const spread: Access = lanes > type.lanes ? { ...access, step: int(0) } : access;
+  checkAccess(node, { access: spread, lanes, mask: widened(mask, lanes) }, binder);
   return binder.name(
     {
       kind: 'load',
@@ -260,6 +269,7 @@ function gatherValue(node: GatherOp, coordinates: readonly Index[], { binder, po
   const inner = source.shape.slice(axis + 1).reduce((size, extent) => size * extent, 1);
   const where = coordinates.map((coordinate, place) => (place === axis ? int(0) : coordinate));
   const position = evaluateTile(at(node.args, 1), coordinates, { binder, point });
+  checkGather(node, { buffer: home.name, position, extent: at(source.shape, axis) }, binder);
   const wide: Value =
     position.type.dtype === 'i64'
       ? position

@@ -1,6 +1,6 @@
 // Block IR → C++: the bound kernel, printed, and an entry with the C ABI of every compiled graph. Its buffers are the
 // program's buffer parameters in order, and then one with 8 bytes for each scalar argument: integers as i64, floats as the
-// bits of an f64. Its sizes are the grid's three. Where it prints, one more buffer is the log of `prelude/print-functions`.
+// bits of an f64. Its sizes are the grid's three, and where accesses are checked the elements of each buffer. Where it prints or checks, one more buffer is the log of `prelude/print-functions`.
 import { at, Lines, stableHash } from '@tsinductor/base';
 import { blockSizes, OpFunctions, printKernel, safeName } from '@tsinductor/codegen';
 import type { Definition, PrintedKernel } from '@tsinductor/codegen';
@@ -14,6 +14,7 @@ import { assembleUnits } from '../units.ts';
 import type { CppUnit, EntryText } from '../units.ts';
 import { bindBlock } from './bind-block.ts';
 import type { BindTarget } from './binder.ts';
+import { bufferCounts } from './check-access.ts';
 
 export interface CppKernel {
   readonly units: readonly CppUnit[];
@@ -52,7 +53,7 @@ export function generateBlocks(programs: readonly BlockProgram[], target: BindTa
     verifyKernel(kernel);
     const text = printKernel(kernel, { dialect, functions, linkage: 'static ' });
     if (!printed.has(text.name)) printed.set(text.name, text);
-    const entry = entryText(program, kernel, text);
+    const entry = entryText(program, { kernel, printed: text, target });
     entries.set(entry.name, entry.text);
     names.push(entry.name);
     logs.push(text.hasLog);
@@ -63,7 +64,16 @@ export function generateBlocks(programs: readonly BlockProgram[], target: BindTa
   return { kernels, entries: names, logs, units };
 }
 
-function entryText(program: BlockProgram, kernel: Kernel, printed: PrintedKernel): { name: string; text: EntryText } {
+interface Entry {
+  readonly kernel: Kernel;
+  readonly printed: PrintedKernel;
+  readonly target: BindTarget;
+}
+
+function entryText(
+  program: BlockProgram,
+  { kernel, printed, target }: Entry,
+): { readonly name: string; readonly text: EntryText } {
   const { reserved } = cppDialect('scalar');
   const definitions: Definition[] = [elementDefinition('i64')];
   const buffers = program.params.filter(({ kind }) => kind === 'buffer');
@@ -80,6 +90,10 @@ function entryText(program: BlockProgram, kernel: Kernel, printed: PrintedKernel
     const place = position < 3 ? `sizes[${String(position)}]` : scalar;
     body.line(`const long ${safeName(size, reserved)} = ${place};`);
   });
+  if (target.checks === true)
+    bufferCounts(program).forEach((count, position) => {
+      body.line(`const long ${count} = sizes[${String(position + 3)}];`);
+    });
   const log = printed.hasLog ? [`(PrintLog *)buffers[${String(buffers.length + 1)}]`] : [];
   const all = [...args, ...kernel.sizes.map((size) => safeName(size, reserved)), ...log];
   body.line(`${printed.name}(runtime, {${all.join(', ')}});`);

@@ -8,15 +8,17 @@ import { elementDefinition } from './vector-types.ts';
 /** Words that are 0 before the call: `printLogWords` of them. */
 export const printLogType: Definition = {
   name: 'PrintLog',
-  text: ['struct PrintLog {', '  char *text;', '  i64 bytes, room, lost, busy, failed, unit;', '};', ''].join('\n'),
+  text: ['struct PrintLog {', '  char *text;', '  i64 bytes, room, lost, busy, failed, unit, place;', '};', ''].join(
+    '\n',
+  ),
   needs: [elementDefinition('i64')],
 };
 
 /**
  * The words of a log: the bytes of its text in the second, in the fourth how many lines there was no memory for, in the sixth
- * 1 + the site of a failure, and in the seventh the place of the instance that failed.
+ * 1 + the site of a failure, in the seventh the place of the instance that failed, and in the last the element that is not there.
  */
-export const printLogWords = 7;
+export const printLogWords = 8;
 
 const lineFunction: Definition = {
   name: 'print_line',

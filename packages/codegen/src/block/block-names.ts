@@ -32,6 +32,10 @@ export function paramName({ params }: Pick<BlockProgram, 'params'>, position: nu
   return `${kind === 'buffer' ? 'ptr' : 'arg'}${String(position)}_${wordOf(name)}`;
 }
 
+/** The size that says how many elements a buffer has, where code checks its accesses. */
+export const countName = (program: Pick<BlockProgram, 'params'>, position: number): string =>
+  `${paramName(program, position)}_count`;
+
 export const gridName = (axis: number): string => `grid${String(axis)}`;
 export const kernelName = ({ name }: Pick<BlockProgram, 'name'>): string => `kernel_${wordOf(name)}`;
 

@@ -82,6 +82,6 @@ ring('code', () => {
       setConfig({ cpp: { threads } });
       return variantOf(args).prepared.runsOn;
     });
-    expect(runsOn).toEqual([expect.stringMatching(/, 1 thread$/), expect.stringMatching(/, 2 threads$/)]);
+    expect(runsOn).toEqual([expect.stringMatching(/, 1 thread,/), expect.stringMatching(/, 2 threads,/)]);
   });
 });

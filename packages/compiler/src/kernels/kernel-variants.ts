@@ -38,6 +38,15 @@ interface Lowered {
   readonly prepared: Map<string, PreparedKernel>;
 }
 
+/** What tells code for the same program apart; `native` is what runs it where nobody says. */
+function keyOf(made: PrepareOptions, native: string | undefined): string {
+  const { backend, check, device, mayAlias, large } = made;
+  const isCuda = device !== 'cpu' || backend === 'cuda-emulated';
+  const threads = isCuda ? JSON.stringify(blockTarget(made)) : '';
+  const executor = device === 'cpu' ? (backend ?? native ?? 'interpreter') : device;
+  return `${executor} ${check === false ? 'unchecked' : ''} ${mayAlias ? 'aliased' : ''} ${[...large].join()} ${threads}`;
+}
+
 export class KernelVariants {
   readonly #definition: KernelDefinition;
   readonly #lowered = new Map<string, Lowered>();
@@ -51,18 +60,15 @@ export class KernelVariants {
   of(bound: BoundLaunch, options: LaunchOptions, builder: Builder): KernelVariant {
     if (builder !== this.#builder) this.#lowered.clear();
     this.#builder = builder;
-    const { backend } = options;
+    const { backend, check } = options;
     const device = this.#deviceOf(bound, backend);
     const native = nativeOf(builder, backend);
     const addresses = native === undefined ? [] : addressesOf(bound);
     const { program, written, prepared } = this.#lower(bound, addresses);
     const mayAlias = writesAreSeen(bound, written);
     const large = device === 'cpu' ? largeBuffers(bound, addresses, native) : noneLarge;
-    const made: PrepareOptions = { ...options, backend, device, mayAlias, large, builder };
-    const isCuda = device !== 'cpu' || backend === 'cuda-emulated';
-    const threads = isCuda ? JSON.stringify(blockTarget(made)) : '';
-    const executor = device === 'cpu' ? (backend ?? native?.kind ?? 'interpreter') : device;
-    const key = `${executor} ${mayAlias ? 'aliased' : ''} ${[...large].join()} ${threads}`;
+    const made: PrepareOptions = { ...options, backend, check, device, mayAlias, large, builder };
+    const key = keyOf(made, native?.kind);
     let found = prepared.get(key);
     if (found === undefined) {
       found = prepareKernel({ program, written }, made);

@@ -35,6 +35,8 @@ import { recordedLaunch, writtenBy } from './record-launch.ts';
 export interface KernelOptions {
   /** Functions that the body may call, through its third parameter. They see their parameters only. */
   readonly functions?: Readonly<Record<string, AnyFunction>>;
+  /** Whether compiled code checks its accesses: what `check` of a launch is, where that is absent. */
+  readonly check?: boolean;
   /** The session that compiles; the process's own if absent. */
   readonly session?: Session;
 }
@@ -79,7 +81,7 @@ export function kernel<S extends Schema>(
   const location = userLocation() ?? { file: 'unknown', line: 1 };
   const { functions = {} } = options;
   const definition = defineKernel({ name, schema, body, functions, locate: (text) => findText(text, location) });
-  return new Kernel<S>(definition, options.session);
+  return new Kernel<S>(definition, options);
 }
 
 /** Where a function's text is in the user's file: word for word, or by its lines where a compiler went over it. */
@@ -100,12 +102,13 @@ function findText(text: string, location: SourceLocation): SourceStart {
 
 export class Kernel<S extends Schema> {
   readonly definition: KernelDefinition;
-  readonly #session: Session | undefined;
+  readonly #options: Pick<KernelOptions, 'session' | 'check'>;
   readonly #variants: KernelVariants;
 
-  constructor(definition: KernelDefinition, session: Session | undefined) {
+  constructor(definition: KernelDefinition, options: Pick<KernelOptions, 'session' | 'check'>) {
     this.definition = definition;
-    this.#session = session;
+    checkSwitch(options.check);
+    this.#options = options;
     this.#variants = new KernelVariants(definition);
   }
 
@@ -115,7 +118,7 @@ export class Kernel<S extends Schema> {
 
   /** What its code is built by: the session's. */
   get builder(): Builder {
-    return (this.#session ?? defaultSession()).builder;
+    return (this.#options.session ?? defaultSession()).builder;
   }
 
   /**
@@ -146,7 +149,7 @@ export class Kernel<S extends Schema> {
 
   /** Runs it at once. */
   run(size: Grid, bound: BoundLaunch, options: LaunchOptions): void {
-    const { prepared, addresses } = this.#variants.of(bound, options, this.builder);
+    const { prepared, addresses } = this.#variants.of(bound, this.#withDefaults(options), this.builder);
     if (size.includes(0)) return;
     const { args } = bound;
     for (const position of prepared.written) {
@@ -159,7 +162,7 @@ export class Kernel<S extends Schema> {
   /** What a launch with these arguments is made of: Block IR, the bound kernel, C++. Launches nothing. */
   inspect(args: LaunchArguments<S, Tensor>, options: LaunchOptions = {}): KernelInspection {
     const bound = this.bind(args, options);
-    const { prepared, mayAlias } = this.#variants.of(bound, options, this.builder);
+    const { prepared, mayAlias } = this.#variants.of(bound, this.#withDefaults(options), this.builder);
     const { program, compiled, runsOn } = prepared;
     return {
       blockIr: printBlockProgram(program),
@@ -189,6 +192,11 @@ export class Kernel<S extends Schema> {
     return bindLaunch(this.name, this.definition.schema, args);
   }
 
+  #withDefaults(options: LaunchOptions): LaunchOptions {
+    const { check } = this.#options;
+    return check === undefined || options.check !== undefined ? options : { ...options, check };
+  }
+
   /** What a grid is for these constants. */
   gridOf(grid: GridLike<S>, constants: BoundLaunch['constants']): Grid {
     // The schema's constants are exactly the meta-arguments.
@@ -205,17 +213,18 @@ export class Kernel<S extends Schema> {
 Object.defineProperty(Kernel.prototype, ownState, { value: true });
 
 const backends = ['cpp', 'cuda-emulated', 'interpreter'];
-const optionNames = ['numWarps', 'numStages', 'backend', 'print'];
+const optionNames = ['numWarps', 'numStages', 'backend', 'check', 'print'];
 
 function checkOptions(options: LaunchOptions): void {
   for (const name of Object.keys(options))
     if (!optionNames.includes(name))
       throw badLaunchOption(name, options[name as keyof LaunchOptions], `one of ${optionNames.join(', ')}`);
-  const { numWarps, numStages, backend, print } = options;
+  const { numWarps, numStages, backend, check, print } = options;
   checkCount('numWarps', numWarps);
   checkCount('numStages', numStages);
   if (numWarps !== undefined && !Number.isInteger(Math.log2(numWarps)))
     throw badLaunchOption('numWarps', numWarps, 'a power of two from 1 to 32');
+  checkSwitch(check);
   checkPrint(print);
   if (backend !== undefined && !backends.includes(backend))
     throw badLaunchOption('backend', backend, "'cpp', 'cuda-emulated' or 'interpreter'");
@@ -224,6 +233,10 @@ function checkOptions(options: LaunchOptions): void {
 function checkCount(name: string, value: number | undefined): void {
   if (value !== undefined && !(Number.isInteger(value) && value >= 1 && value <= 32))
     throw badLaunchOption(name, value, 'a whole number from 1 to 32');
+}
+
+function checkSwitch(check: unknown): void {
+  if (check !== undefined && typeof check !== 'boolean') throw badLaunchOption('check', check, 'true or false');
 }
 
 /** Callers in JavaScript may give anything. */

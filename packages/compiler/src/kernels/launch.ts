@@ -21,6 +21,11 @@ export interface LaunchOptions {
    */
   readonly backend?: 'cpp' | 'cuda-emulated' | 'interpreter';
   /**
+   * False leaves out the checks of compiled code, which compare every access with what its buffer has: at each launch where that
+   * costs little beside the kernel, otherwise at the first launch for each grid, sizes and scalars.
+   */
+  readonly check?: boolean;
+  /**
    * Told of each line of `tl.devicePrint` when the launch is done, in the order of program instances and within one in its
    * own; standard output if absent. On a CUDA device lines go to standard output, those of one instance in its order.
    */

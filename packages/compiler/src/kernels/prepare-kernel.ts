@@ -1,10 +1,10 @@
 // A specialised program as something that runs: compiled C++ from the cache or the compile pool, or the interpreter where
 // there is no compiler, where it was asked for, or where C++ has no form for the program. Which one, and why, is a value.
-import { at, isTsInductorError, stableHash } from '@tsinductor/base';
-import type { TsInductorError, UserError } from '@tsinductor/base';
-import { generateBlock, printedEntry, printLogWords } from '@tsinductor/codegen-cpp';
+import { isTsInductorError } from '@tsinductor/base';
+import type { TsInductorError } from '@tsinductor/base';
+import { areChecksCheap } from '@tsinductor/codegen-cpp';
 import type { Extent } from '@tsinductor/codegen-cpp';
-import { allTileNodes, assertionFailed, assertionsOf, interpretBlock } from '@tsinductor/ir';
+import { allTileNodes, interpretBlock } from '@tsinductor/ir';
 import type { BlockArgument, BlockProgram } from '@tsinductor/ir';
 import { placeOf } from '@tsinductor/tensor/internal';
 import type { Device } from '@tsinductor/tensor/internal';
@@ -15,13 +15,13 @@ import { emulatedKernel } from './cuda-kernel.ts';
 import type { CudaOptions } from './cuda-kernel.ts';
 import { deviceKernel } from './device-kernel.ts';
 import { isDebugged, KernelDebugger } from './kernel-debugger.ts';
-import type { Grid, LaunchOptions, PreparedKernel } from './launch.ts';
-import { tellPrinted } from './printed-lines.ts';
-import type { UnitFailure } from './printed-lines.ts';
-import { ScalarWords } from './scalar-words.ts';
+import type { LaunchOptions, PreparedKernel } from './launch.ts';
+import { checkedFirst, nativeKernel } from './native-kernel.ts';
+import type { NativeKernel } from './native-kernel.ts';
 
 export interface PrepareOptions extends CudaOptions {
   readonly backend: LaunchOptions['backend'];
+  readonly check: LaunchOptions['check'];
   /** Where the tensors are. */
   readonly device: Device;
   /** The buffers, by their names, that are larger than a CPU's caches and begin at a line of memory. */
@@ -94,54 +94,14 @@ interface Compiling {
   readonly options: PrepareOptions;
 }
 
+/**
+ * Compiled code that compares accesses with what buffers have: at every launch, where that costs little beside what the kernel
+ * does; otherwise at the first launch for each grid, sizes and scalars, and later ones run code without checks.
+ */
 function compiled(program: BlockProgram, { written, machine, options }: Compiling): PreparedKernel {
-  const { isa, toolchain, bridge, threads, family, caches } = machine;
-  const { mayAlias, large } = options;
-  const code = generateBlock(program, { isa, mayAlias, large, threads, family, caches });
-  const key = stableHash({
-    kind: 'kernel',
-    units: code.units,
-    compiler: toolchain.fingerprint,
-    cpu: machine.isaReport.cpu,
-  });
-  const { builder } = options;
-  const library = builder.libraryNow({
-    key,
-    name: program.name,
-    units: code.units,
-    plan: { entry: code.entry },
-    toolchain,
-  });
-  const given = program.params.filter(({ kind }) => kind === 'buffer').length + 1;
-  const log = code.hasLog ? new BigInt64Array(printLogWords) : undefined;
-  const buffers = given + (log === undefined ? 0 : 1);
-  const table = new Float64Array(buffers + 3);
-  const words = new ScalarWords(program.params.length);
-  table[given - 1] = bridge.addressOf(words.array);
-  if (log !== undefined) table[given] = bridge.addressOf(log);
-  const call = bridge.bind(bridge.load(library, code.entry), table, { buffers, sizes: 3 });
-  return {
-    program,
-    runsOn: `native code for ${isa}, ${String(threads)} ${threads === 1 ? 'thread' : 'threads'}`,
-    compiled: code,
-    written,
-    run: ({ grid, args, addresses, print }) => {
-      table.set(addresses);
-      words.set(args);
-      table.set(grid, buffers);
-      bridge.setThreads(threads);
-      call();
-      if (log === undefined) return;
-      const failure = tellPrinted({ bridge, entry: bridge.load(library, printedEntry), log, print });
-      if (failure !== undefined) throw failedAssertion(program, grid, failure);
-    },
-  };
-}
-
-/** The error of the interpreter, which would have found the same. */
-function failedAssertion(program: BlockProgram, [width, height]: Grid, { unit, site }: UnitFailure): UserError {
-  const { origin, attrs } = at(assertionsOf(program), site);
-  const rows = Math.floor(unit / width);
-  const place = [unit % width, rows % height, Math.floor(rows / height)] as const;
-  return assertionFailed({ kernel: program.name, program: place, origin }, attrs.message);
+  const build = (checks: boolean): NativeKernel => nativeKernel(program, { machine, options, checks });
+  if (options.check === false) return { program, written, ...build(false) };
+  const checked = build(true);
+  if (areChecksCheap(checked.compiled.kernel)) return { program, written, ...checked };
+  return { program, written, ...checked, run: checkedFirst(checked.run, () => build(false).run) };
 }

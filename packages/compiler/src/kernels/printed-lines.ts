@@ -22,15 +22,22 @@ interface TakingLog {
   readonly print: PrintLine;
 }
 
-/** The first instance of a grid that failed, and at which of the program's assertions. */
+/** The first instance of a grid that failed, and at which of the program's assertions or, behind them, accesses. */
 export interface UnitFailure {
   readonly unit: number;
   readonly site: number;
+  /** The element that is not there, if it is one that failed. */
+  readonly place: number;
 }
+
+/** Whether a log has anything to tell, by its halves of words: most have not, and numbers of 64 bits cost memory. */
+export const hasNews = (halves: Int32Array): boolean =>
+  ((halves[2] ?? 0) | (halves[3] ?? 0) | (halves[6] ?? 0) | (halves[7] ?? 0) | (halves[10] ?? 0)) !== 0;
 
 /** Tells the lines of a log, and empties it. */
 export function tellPrinted({ bridge, entry, log, print }: TakingLog): UnitFailure | undefined {
-  const [bytes, lost, failed, unit] = [1, 3, 5, 6].map((word) => Number(at(log, word))) as [
+  const [bytes, lost, failed, unit, place] = [1, 3, 5, 6, 7].map((word) => Number(at(log, word))) as [
+    number,
     number,
     number,
     number,
@@ -41,7 +48,7 @@ export function tellPrinted({ bridge, entry, log, print }: TakingLog): UnitFailu
     const table = Float64Array.of(bridge.addressOf(log), bridge.addressOf(text));
     bridge.bind(entry, table, { buffers: 2, sizes: 0 })();
   }
-  const failure = failed === 0 ? undefined : { unit, site: failed - 1 };
+  const failure = failed === 0 ? undefined : { unit, site: failed - 1, place };
   // Before anybody is told, who may launch the kernel again.
   log.fill(0n);
   for (const line of linesOf(text, failure?.unit ?? Infinity)) print(line);

@@ -54,6 +54,15 @@ export type AssertOp = TileOp & { readonly op: 'assert' };
 export const assertionsOf = ({ body }: BlockProgram): readonly AssertOp[] =>
   [...allTileNodes(body)].filter((node): node is AssertOp => node.kind === 'op' && node.op === 'assert');
 
+/** What touches a buffer, or gathers from a tile: its places may be outside. */
+export type PlacedOp = TileOp & { readonly op: 'load' | 'store' | 'atomic' | 'atomicCas' | 'gather' };
+
+const placed: ReadonlySet<string> = new Set<PlacedOp['op']>(['load', 'store', 'atomic', 'atomicCas', 'gather']);
+
+/** The accesses of a program in its order: by their places compiled code says which of them went outside. */
+export const accessesOf = ({ body }: BlockProgram): readonly PlacedOp[] =>
+  [...allTileNodes(body)].filter((node): node is PlacedOp => node.kind === 'op' && placed.has(node.op));
+
 /** Every tile of a program by its id. */
 export function tilesOf(region: Region): ReadonlyMap<TileId, Tile> {
   const tiles = new Map<TileId, Tile>();

@@ -1,14 +1,13 @@
-// The Kernel IR executed on the host, lane by lane: the meaning of the IR, and where every access is seen. Out-of-bounds
-// and uninitialised reads of scratch are InternalErrors. Slow on purpose; it defines what printed code must do.
-import { at, dtypeInfo, get, InternalError } from '@tsinductor/base';
-import type { DType } from '@tsinductor/base';
+// The Kernel IR executed on the host, lane by lane: the meaning of the IR. Out-of-bounds and uninitialised reads are InternalErrors.
+import { at, get, InternalError } from '@tsinductor/base';
 import { bitcastValue, castValue, evaluator, pointwise, roundToDType } from '@tsinductor/ops';
-import type { PointwiseName, Value as Scalar } from '@tsinductor/ops';
+import type { Value as Scalar } from '@tsinductor/ops';
 import { evaluateIndex } from '../arithmetic/evaluate.ts';
 import { freeAxes } from '../arithmetic/query.ts';
 import { constantToValue } from '../body/constant.ts';
 import type { Index } from '../index-expr.ts';
-import type { Access, Condition, HardwareStmt, Kernel, Stmt, Value } from './kernel.ts';
+import { combined } from './combine-element.ts';
+import type { Access, BoundsStmt, Condition, HardwareStmt, Kernel, Stmt, Value } from './kernel.ts';
 import { AsyncCopies } from './async-copies.ts';
 import type { KernelMemory, KernelRun, Meeting, Met, ThreadOptions, Watch } from './kernel-run.ts';
 import { moveElements } from './move-elements.ts';
@@ -125,12 +124,12 @@ export class KernelThread {
         break;
       case 'print':
       case 'fail':
+      case 'bounds':
         this.#tell(statement);
         break;
       case 'fence':
       case 'prefetch':
       case 'comment':
-        break;
     }
   }
 
@@ -369,14 +368,21 @@ export class KernelThread {
     this.#names.set(name, checked);
   }
 
-  #tell(statement: Stmt & { readonly kind: 'print' | 'fail' }): void {
-    if (statement.kind === 'fail') {
+  #tell(statement: Stmt & { readonly kind: 'print' | 'fail' | 'bounds' }): void {
+    if (statement.kind === 'bounds' && !this.#isOutside(statement)) return;
+    if (statement.kind !== 'print') {
       this.status = statement.site + 1;
       this.#hasFailed = true;
       return;
     }
     const line = printLine(statement.parts, (part) => at(this.#value(part), 0));
     this.#run.print?.(this.#index(statement.unit), line);
+  }
+
+  #isOutside({ access, count, mask, size }: BoundsStmt): boolean {
+    const elements = this.#index(size);
+    const places = this.#places(access, mask === undefined ? undefined : this.#value(mask), this.#index(count));
+    return places.some((place) => place !== undefined && (place < 0 || place >= elements));
   }
 
   #move(statement: Stmt & { readonly kind: 'transpose' | 'sort' }): void {
@@ -390,10 +396,4 @@ export class KernelThread {
       },
     });
   }
-}
-
-/** Computed in the compute dtype, and rounded to what memory holds. */
-function combined(dtype: DType, op: PointwiseName, [old, given]: readonly [Scalar, Scalar]): Scalar {
-  const { compute } = dtypeInfo[dtype];
-  return castValue(evaluator(pointwise[op], compute)(old, given), compute, dtype);
 }

@@ -244,6 +244,7 @@ export type Stmt =
    * all threads of a block reach it. Occurs where there are units: in a parallel loop or a launch.
    */
   | { readonly kind: 'fail'; readonly unit: Index; readonly site: number; readonly reason: FailReason }
+  | BoundsStmt
   /** Non-temporal stores before it are visible after it. */
   | { readonly kind: 'fence' }
   | Prefetch
@@ -266,6 +267,20 @@ export interface SortStmt {
   readonly indices?: TileCorner;
   readonly scratch: MemoryPlace;
   readonly threads: 'one' | 'all';
+}
+
+/**
+ * The run fails with `site`, as by `fail`, where one of the first `count` elements of an access is not among the `size` that its
+ * buffer has; those whose lane `mask` leaves out may be anywhere. The access has no count of its own.
+ */
+export interface BoundsStmt {
+  readonly kind: 'bounds';
+  readonly access: Access;
+  readonly count: Index;
+  readonly mask?: Value;
+  readonly size: Index;
+  readonly unit: Index;
+  readonly site: number;
 }
 
 export interface Prefetch {

@@ -99,6 +99,10 @@ function withStatementIndexes(statement: Stmt, map: MapIndex): Stmt {
     case 'print':
     case 'fail':
       return mapFields(statement, ['unit'], map);
+    case 'bounds': {
+      const mapped = mapFields(statement, ['count', 'size', 'unit'], map);
+      return mapFields(mapped, ['access'], (access) => mapAccessIndexes(access, map));
+    }
     case 'copyAsync':
       return mapFields(statement, ['from', 'to'], (place) => mapPlace(place, map));
     case 'matrixLoad':
@@ -153,6 +157,10 @@ function withValues(statement: Stmt, map: MapValue): Stmt {
       return mapFields(statement, ['value'], map);
     case 'store': {
       const mapped = mapFields(statement, ['value', 'mask'], map);
+      return mapFields(mapped, ['access'], (access) => mapAccess(access, map));
+    }
+    case 'bounds': {
+      const mapped = mapFields(statement, ['mask'], map);
       return mapFields(mapped, ['access'], (access) => mapAccess(access, map));
     }
     case 'fetch':

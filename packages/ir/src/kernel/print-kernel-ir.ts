@@ -152,15 +152,13 @@ function lineOf(statement: Exclude<Stmt, BlockStmt>): string {
       const words = (values: readonly Value[]): string => `(${values.map(printKernelValue).join(', ')})`;
       return `multiply ${dtype} ${place(sum)} += ${words(left)} * ${words(right)}`;
     }
-    case 'check': {
-      const { name, value, extent, site, wraps, count } = statement;
-      const first = count === undefined ? '' : ` first ${printIndex(count)}`;
-      return `${wraps ? 'check wrapped' : 'check'} ${name} = ${printKernelValue(value)} in ${printIndex(extent)}${first} site ${String(site)}`;
-    }
+    case 'check':
+      return checkText(statement);
     case 'transpose':
     case 'sort':
     case 'print':
     case 'fail':
+    case 'bounds':
     case 'fence':
       return effectText(statement);
     case 'prefetch':
@@ -168,6 +166,11 @@ function lineOf(statement: Exclude<Stmt, BlockStmt>): string {
     case 'comment':
       return `// ${statement.text}`;
   }
+}
+
+function checkText({ name, value, extent, site, wraps, count }: Stmt & { readonly kind: 'check' }): string {
+  const first = count === undefined ? '' : ` first ${printIndex(count)}`;
+  return `${wraps ? 'check wrapped' : 'check'} ${name} = ${printKernelValue(value)} in ${printIndex(extent)}${first} site ${String(site)}`;
 }
 
 const transposeText = ({ from, to, rows, columns, hint }: Stmt & { readonly kind: 'transpose' }): string =>
@@ -181,13 +184,17 @@ function sortText(statement: SortStmt): string {
   return `sort ${order} ${results.join(', ')} = ${which} of ${printIndex(length)} ${corner(keys)}, in ${place(scratch)} by ${threads}`;
 }
 
-type EffectStmt = Stmt & { readonly kind: 'transpose' | 'sort' | 'print' | 'fail' | 'fence' };
+type EffectStmt = Stmt & { readonly kind: 'transpose' | 'sort' | 'print' | 'fail' | 'bounds' | 'fence' };
 
 function effectText(statement: EffectStmt): string {
   if (statement.kind === 'transpose') return transposeText(statement);
   if (statement.kind === 'sort') return sortText(statement);
   if (statement.kind === 'fence') return 'fence';
   const { unit } = statement;
+  if (statement.kind === 'bounds') {
+    const { access, count, mask, size, site } = statement;
+    return `bounds ${printAccessText(access, mask)} first ${printIndex(count)} of ${printIndex(size)} site ${String(site)}`;
+  }
   if (statement.kind === 'fail')
     return `fail at ${printIndex(unit)} site ${String(statement.site)}: ${JSON.stringify(statement.reason.message)}`;
   const { parts } = statement;

@@ -48,6 +48,8 @@ export function statementValues(statement: Stmt): readonly Value[] {
       return [statement.value];
     case 'store':
       return present(statement.value, statement.access.offsets, statement.mask);
+    case 'bounds':
+      return present(statement.access.offsets, statement.mask);
     case 'atomic':
       return [statement.value];
     case 'copyAsync':
@@ -103,6 +105,7 @@ export function statementBlocks(statement: Stmt): readonly (readonly Stmt[])[] {
     case 'check':
     case 'print':
     case 'fail':
+    case 'bounds':
     case 'transpose':
     case 'sort':
     case 'fence':
@@ -191,6 +194,8 @@ export function statementIndexes(statement: Stmt): readonly Index[] {
     case 'print':
     case 'fail':
       return [statement.unit];
+    case 'bounds':
+      return [...accessIndexes(statement.access), statement.count, statement.size, statement.unit];
     case 'copyAsync':
       return [statement.from.at, statement.to.at];
     case 'matrixLoad':

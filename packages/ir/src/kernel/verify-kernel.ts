@@ -149,10 +149,9 @@ function verifyStatement(statement: Stmt, scope: Scope): void {
       verifyRows(statement, scope);
       break;
     case 'prefetch':
-      if (!scope.memory.has(statement.buffer)) fail(kernel, statement, `there is no memory ${statement.buffer}`);
-      break;
     case 'print':
     case 'fail':
+    case 'bounds':
       verifyTold(statement, scope);
       break;
     case 'fence':
@@ -161,8 +160,19 @@ function verifyStatement(statement: Stmt, scope: Scope): void {
   }
 }
 
-function verifyTold(statement: Stmt & { readonly kind: 'print' | 'fail' }, { kernel, hasUnits }: Scope): void {
-  if (statement.kind === 'fail' && !hasUnits) fail(kernel, statement, 'there are no units that could fail');
+function verifyTold(statement: Stmt & { readonly kind: 'prefetch' | 'print' | 'fail' | 'bounds' }, scope: Scope): void {
+  const { kernel, hasUnits } = scope;
+  if (statement.kind === 'prefetch') {
+    if (!scope.memory.has(statement.buffer)) fail(kernel, statement, `there is no memory ${statement.buffer}`);
+    return;
+  }
+  if (statement.kind !== 'print' && !hasUnits) fail(kernel, statement, 'there are no units that could fail');
+  if (statement.kind === 'bounds') {
+    const { mask, access } = statement;
+    if (mask !== undefined) verifyMask(mask, statement, { scope, lanes: mask.type.lanes });
+    if (access.count !== undefined) fail(kernel, statement, 'what is checked has two counts');
+    return;
+  }
   if (statementValues(statement).some(({ type }) => type.lanes !== 1))
     fail(kernel, statement, 'a printed value has one lane');
 }
