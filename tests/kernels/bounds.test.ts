@@ -32,6 +32,18 @@ const count = kernel('count', { out: ptr(i32), at: i32 }, ({ out, at }, tl) => {
 
 const backends = ['cpp', 'cuda-emulated', 'interpreter'] as const;
 
+const chase = kernel('chase', { next: ptr(i32), out: ptr(i32), n: i32 }, ({ next, out, n }, tl) => {
+  let place = tl.load(next);
+  for (let turn = 0; turn < n; turn += 1) place = tl.load(next + place);
+  tl.store(out, place);
+});
+
+const hidden = kernel('hidden', { x: ptr(i32), out: ptr(i32), n: i32 }, ({ x, out, n }, tl) => {
+  let sum = tl.load(out);
+  for (let turn = 0; turn < n; turn += 1) sum += tl.load(x + turn * turn, sum < 2);
+  tl.store(out, sum);
+});
+
 describe.each(backends)('%s', (backend) => {
   // Whole pages, whole vectors, and ends that no alignment has.
   const sizes = [1, 5, 16, 100, 1023, 1024];
@@ -80,5 +92,23 @@ describe.each(backends)('%s', (backend) => {
     const [x, out] = [tensor([1, 2, 3], { dtype: 'f32' }), zeros([3])];
     shift.launch([1], { x, out, n: 3, from: 0, to: 0, BLOCK: 1024 }, { backend });
     expect(out.toArray()).toEqual([1, 2, 3]);
+  });
+
+  // What one launch does then says nothing of the next.
+  test('places and masks that follow from memory are checked at every launch', () => {
+    const out = zeros([1], { dtype: 'i32' });
+    const run = (next: readonly number[]): string =>
+      launchError(() => {
+        chase.launch([1], { next: tensor(next, { dtype: 'i32' }), out, n: 5 }, { backend });
+      });
+    expect([run([1, 2, 0]), run([1, 2, 0])]).toEqual(['none', 'none']);
+    expect(run([1, 2, 3])).toMatch('KERNEL_OUT_OF_BOUNDS kernel chase, program (0, 0, 0): reads next[3] of 3 elements');
+    const masked = (first: number): string =>
+      launchError(() => {
+        const args = { x: zeros([4], { dtype: 'i32' }), out: tensor([first], { dtype: 'i32' }), n: 3 };
+        hidden.launch([1], args, { backend });
+      });
+    expect([masked(2), masked(2)]).toEqual(['none', 'none']);
+    expect(masked(0)).toMatch('KERNEL_OUT_OF_BOUNDS kernel hidden, program (0, 0, 0): reads x[4] of 4 elements');
   });
 });

@@ -13,5 +13,6 @@ export type { CpuTarget } from './machine/target.ts';
 export { trafficRules } from './strategy/traffic/rules.ts';
 export { printedEntry, printLogWords } from './prelude/print-functions.ts';
 export { areChecksCheap } from './block/check-cost.ts';
+export { placesFollowFromData } from './block/data-places.ts';
 export { generateBlock, generateBlocks } from './block/generate-block.ts';
 export type { CppKernel } from './block/generate-block.ts';

@@ -22,7 +22,7 @@ export interface LaunchOptions {
   readonly backend?: 'cpp' | 'cuda-emulated' | 'interpreter';
   /**
    * False leaves out the checks of compiled code, which compare every access with what its buffer has: at each launch where that
-   * costs little beside the kernel, otherwise at the first launch for each grid, sizes and scalars.
+   * costs little beside the kernel or places follow from what memory holds, otherwise at the first launch for each grid, sizes and scalars.
    */
   readonly check?: boolean;
   /**

@@ -2,7 +2,7 @@
 // there is no compiler, where it was asked for, or where C++ has no form for the program. Which one, and why, is a value.
 import { isTsInductorError } from '@tsinductor/base';
 import type { TsInductorError } from '@tsinductor/base';
-import { areChecksCheap } from '@tsinductor/codegen-cpp';
+import { areChecksCheap, placesFollowFromData } from '@tsinductor/codegen-cpp';
 import type { Extent } from '@tsinductor/codegen-cpp';
 import { allTileNodes, interpretBlock } from '@tsinductor/ir';
 import type { BlockArgument, BlockProgram } from '@tsinductor/ir';
@@ -96,12 +96,14 @@ interface Compiling {
 
 /**
  * Compiled code that compares accesses with what buffers have: at every launch, where that costs little beside what the kernel
- * does; otherwise at the first launch for each grid, sizes and scalars, and later ones run code without checks.
+ * does, or where places follow from what memory holds; otherwise at the first launch for each grid, sizes and scalars, which decide
+ * them, and later ones run code without checks.
  */
 function compiled(program: BlockProgram, { written, machine, options }: Compiling): PreparedKernel {
   const build = (checks: boolean): NativeKernel => nativeKernel(program, { machine, options, checks });
   if (options.check === false) return { program, written, ...build(false) };
   const checked = build(true);
-  if (areChecksCheap(checked.compiled.kernel)) return { program, written, ...checked };
+  const { kernel } = checked.compiled;
+  if (areChecksCheap(kernel) || placesFollowFromData(kernel)) return { program, written, ...checked };
   return { program, written, ...checked, run: checkedFirst(checked.run, () => build(false).run) };
 }
