@@ -272,8 +272,16 @@ export const loweringEffects = {
   'cpp.attentionFusion': () => {
     const attention = (q: Tensor, k: Tensor, v: Tensor): Tensor => q.scaledDotProductAttention(k, v);
     const inputs = [randn([40, 16]), randn([40, 16]), randn([40, 16])] as const;
-    const kernels = (options: Options): number => reportOf(attention, inputs, options).kernels.length;
-    expect([kernels({}), kernels({ cpp: { attentionFusion: false } })]).toEqual([1, 3]);
+    const kernels = (attentionFusion: boolean): number =>
+      reportOf(attention, inputs, { cpp: { attentionFusion, attentionFusionBytes: 0 } }).kernels.length;
+    expect([true, false].map(kernels)).toEqual([1, 3]);
+  },
+  'cpp.attentionFusionBytes': () => {
+    const attention = (q: Tensor, k: Tensor, v: Tensor): Tensor => q.scaledDotProductAttention(k, v);
+    const inputs = [randn([40, 16]), randn([40, 16]), randn([40, 16])] as const;
+    const kernels = (attentionFusionBytes: number): number =>
+      reportOf(attention, inputs, { cpp: { attentionFusionBytes } }).kernels.length;
+    expect([40 * 40 * 4, 40 * 40 * 4 + 1].map(kernels)).toEqual([1, 3]);
   },
   maxFusionSize: () => {
     const softmax = (x: Tensor): Tensor => x.softmax(-1);

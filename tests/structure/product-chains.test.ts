@@ -4,7 +4,7 @@ import { describe, expect, test } from '@jest/globals';
 import { at } from '@tsinductor/base';
 import { bindSchedule, generateCpp } from '@tsinductor/codegen-cpp';
 import type { CpuTarget } from '@tsinductor/codegen-cpp';
-import { resolveConfig } from '@tsinductor/config';
+import { resolveConfig, withConfig } from '@tsinductor/config';
 import { optimize } from '@tsinductor/graph';
 import { interpretSchedule } from '@tsinductor/ir';
 import type { Schedule } from '@tsinductor/ir';
@@ -33,7 +33,8 @@ function caseOf({ rows, columns, width, dtype = 'f32', isCausal = false }: Shape
     { shape: [2, columns, width + 3], dtype },
   ];
   const program = lowerGraph(optimize(primitivesOf({ run, inputs })));
-  const plan: Schedule = schedule(program, { config: resolveConfig({ env: {} }), chains: true });
+  const config = withConfig(resolveConfig({ env: {} }), { cpp: { attentionFusionBytes: 0 } });
+  const plan: Schedule = schedule(program, { config, chains: true });
   const half = dtype === 'f16' || dtype === 'bf16';
   const name = `${isCausal ? 'causal ' : ''}${[rows, columns, width].join(' x ')} ${dtype}`;
   return { name, schedule: plan, sizes: new Map(), tolerance: half ? 0.02 : 1e-5 };

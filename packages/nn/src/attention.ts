@@ -32,7 +32,7 @@ export interface AttentionMasks {
   readonly keyPaddingMask?: Tensor | null;
   /** [rows, keys] or [batch · heads, rows, keys]: `true` keeps a key out of a row; numbers are added. */
   readonly attnMask?: Tensor | null;
-  /** Whether keys behind a row are kept out of it. */
+  /** Whether keys behind a row are kept out of it, besides what masks keep out. */
   readonly isCausal?: boolean;
   /** Whether the weights are a result too, which takes memory for all of them. */
   readonly needWeights?: boolean;
@@ -89,18 +89,19 @@ export class MultiheadAttention extends Module {
     ...[query, key, value, masks = {}]: [query: Tensor, key: Tensor, value: Tensor, masks?: AttentionMasks]
   ): [Tensor, Tensor | null] {
     if (query.shape.length === 2) {
-      const [made, weights] = attend(
-        this,
-        { query: query.unsqueeze(0), key: key.unsqueeze(0), value: value.unsqueeze(0) },
-        { ...masks, keyPaddingMask: masks.keyPaddingMask?.unsqueeze(0) ?? null },
-      );
+      const keyPaddingMask = masks.keyPaddingMask?.unsqueeze(0) ?? null;
+      const given = { query: query.unsqueeze(0), key: key.unsqueeze(0), value: value.unsqueeze(0) };
+      const [made, weights] = attend(this, given, { ...masks, keyPaddingMask });
       return [made.squeeze(0), weights?.squeeze(0) ?? null];
     }
     if (query.shape.length !== 3)
       throw badInput('MultiheadAttention', `the query has ${String(query.shape.length)} dims`, 'give 2 or 3 dims');
     const inFront = (x: Tensor): Tensor => (this.batchFirst ? x : x.transpose(0, 1));
-    const given = { query: inFront(query), key: inFront(key), value: inFront(value) };
-    const [made, weights] = attend(this, given, masks);
+    // What is one tensor stays one: then it is one product with all three weights.
+    const first = inFront(query);
+    const second = key === query ? first : inFront(key);
+    const third = value === key ? second : inFront(value);
+    const [made, weights] = attend(this, { query: first, key: second, value: third }, masks);
     return [inFront(made), weights];
   }
 }
@@ -134,8 +135,12 @@ function attend(module: MultiheadAttention, given: Projections, masks: Attention
   const projected = extended(module, projections(module, given));
   const inHeads = (x: Tensor): Tensor => x.unflatten(-1, [heads, width / heads]).transpose(1, 2);
   const [query, key, value] = [inHeads(projected.query), inHeads(projected.key), inHeads(projected.value)];
-  const mask = maskOf(masks, { batch: query.size(0), heads, keys: key.size(-2), own: given.key.size(1), like: query });
-  const [made, weights] = weighted(module, { query, key, value }, { ...masks, attnMask: mask });
+  const all = { ...noMasks, ...masks };
+  const own = given.key.size(1);
+  const isPlain = all.attnMask === null && all.keyPaddingMask === null && key.size(-2) === own;
+  const attnMask = isPlain ? null : maskOf(all, { query, key, own });
+  const told = { ...all, attnMask, isCausal: all.isCausal && isPlain };
+  const [made, weights] = weighted(module, { query, key, value }, told);
   return [module.outProj.forward(made.transpose(1, 2).flatten(-2)), weights];
 }
 
@@ -147,16 +152,19 @@ const noMasks: Required<AttentionMasks> = {
   averageAttnWeights: true,
 };
 
-/** Means of values [batch, heads, keys, width] by weights, which are a result where they are asked for. */
-function weighted(module: MultiheadAttention, given: Projections, masks: AttentionMasks): [Tensor, Tensor | null] {
+/**
+ * Means of values [batch, heads, keys, width] by weights, which are a result where they are asked for. A mask of numbers, or none and
+ * whether later keys are hidden.
+ */
+function weighted(
+  module: MultiheadAttention,
+  given: Projections,
+  { attnMask, isCausal, needWeights, averageAttnWeights }: Required<AttentionMasks>,
+): [Tensor, Tensor | null] {
   const { query, key, value } = given;
-  const { attnMask, isCausal, needWeights, averageAttnWeights } = { ...noMasks, ...masks };
   const p = module.training ? module.dropout : 0;
-  // With a mask of its own `isCausal` only says what that is, as in PyTorch.
-  const hidesLater = isCausal && attnMask === null && key.size(-2) === query.size(-2);
-  if (!needWeights && p === 0)
-    return [query.scaledDotProductAttention(key, value, { attnMask, isCausal: hidesLater }), null];
-  const weights = weightsBy(given, hidesLater ? causalMask(query, query.size(-2)) : attnMask);
+  if (!needWeights && p === 0) return [query.scaledDotProductAttention(key, value, { attnMask, isCausal }), null];
+  const weights = weightsBy(given, isCausal ? causalMask(query, key.size(-2)) : attnMask);
   const made = (p === 0 ? weights : functional.dropout(weights, p, true)).matmul(value);
   if (!needWeights) return [made, null];
   return [made, averageAttnWeights ? weights.mean(1) : weights];
@@ -173,7 +181,8 @@ function projections(module: MultiheadAttention, { query, key, value }: Projecti
     whole === null ? null : whole.narrow(0, position * width, width);
   const projected = (x: Tensor, own: Tensor | null, position: number): Tensor => {
     const weight = own ?? part(inProjWeight, position);
-    return weight === null ? x : functional.linear(x, weight, part(inProjBias, position));
+    if (weight === null) throw badInput('MultiheadAttention', 'a weight is gone', 'leave the parameters in place');
+    return functional.linear(x, weight, part(inProjBias, position));
   };
   if (inProjWeight !== null && query === key && key === value) {
     const all = functional.linear(query, inProjWeight, inProjBias);
@@ -198,29 +207,37 @@ function extended({ biasK, biasV, addZeroAttn }: MultiheadAttention, { query, ke
   return { query, key: behind(key, biasK), value: behind(value, biasV) };
 }
 
-interface Scores {
-  readonly batch: number;
-  readonly heads: number;
-  readonly keys: number;
+interface Scored {
+  /** [batch, heads, rows, width], and [batch, heads, keys, width]. */
+  readonly query: Tensor;
+  readonly key: Tensor;
   /** Keys that were given: those behind them no mask keeps out. */
   readonly own: number;
-  readonly like: Tensor;
 }
 
 /** All masks as numbers that are added to scores [batch, heads, rows, keys]; none, if there are none. */
-function maskOf({ attnMask = null, keyPaddingMask = null }: AttentionMasks, scores: Scores): Tensor | null {
-  const { batch, heads, own, keys, like } = scores;
+function maskOf(
+  { attnMask, keyPaddingMask, isCausal }: Required<AttentionMasks>,
+  { query, key, own }: Scored,
+): Tensor | null {
+  const more = key.size(-2) - own;
   const added = (mask: Tensor): Tensor => {
     const numbers =
-      mask.dtype === 'bool' ? zeros([1], { dtype: like.dtype }).to(like.device).maskedFill(mask, -Infinity) : mask;
-    return keys === own ? numbers : functional.pad(numbers, [0, keys - own]);
+      mask.dtype === 'bool' ? zeros([1], { dtype: query.dtype }).to(query.device).maskedFill(mask, -Infinity) : mask;
+    return more === 0 ? numbers : functional.pad(numbers, [0, more]);
   };
-  const perHead = (mask: Tensor): Tensor => (mask.shape.length === 3 ? mask.unflatten(0, [batch, heads]) : mask);
-  const first = attnMask === null ? null : perHead(added(attnMask));
-  const second = keyPaddingMask === null ? null : added(keyPaddingMask).unsqueeze(1).unsqueeze(1);
-  if (first === null || second === null) return first ?? second;
-  return first.add(second);
+  const perHead = (mask: Tensor): Tensor =>
+    mask.shape.length === 3 ? mask.unflatten(0, [query.size(0), query.size(1)]) : mask;
+  const all = [
+    ...(attnMask === null ? [] : [perHead(added(attnMask))]),
+    ...(keyPaddingMask === null ? [] : [added(keyPaddingMask).unsqueeze(1).unsqueeze(1)]),
+    ...(isCausal ? [added(causalMask(query, own))] : []),
+  ];
+  return all.length === 0 ? null : all.reduce((sum, mask) => sum.add(mask));
 }
 
-const causalMask = (like: Tensor, rows: number): Tensor =>
-  full([rows, rows], -Infinity, { dtype: like.dtype }).to(like.device).triu(1);
+/** -Infinity for keys behind a row, 0 for others: [rows, keys]. */
+const causalMask = (query: Tensor, keys: number): Tensor =>
+  full([query.size(-2), keys], -Infinity, { dtype: query.dtype })
+    .to(query.device)
+    .triu(1);

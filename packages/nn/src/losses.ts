@@ -28,7 +28,8 @@ abstract class Loss extends Module {
 /** A loss that has no option of its own. */
 abstract class PlainLoss extends Loss {
   constructor(given: LossOptions = {}) {
-    super('loss', readOptions<LossOptions>('loss', { reduction: 'mean' }, given).reduction);
+    const { name } = new.target;
+    super(name, readOptions<LossOptions>(name, { reduction: 'mean' }, given).reduction);
   }
 }
 

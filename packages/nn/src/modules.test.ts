@@ -205,6 +205,39 @@ describe('a module as a function of its parameters', () => {
   });
 });
 
+describe('masks of attention', () => {
+  const x = randn([2, 5, 8]);
+  const isPadding = tensor([0, 0, 0, 0, 1, 0, 0, 0, 0, 0]).view(2, 5).to('bool');
+  const later = ones([5, 5]).triu(1).to('bool');
+
+  test.each([{}, { addZeroAttn: true }, { addBiasKv: true }])('causal and padded are both, with %o', (options) => {
+    const layer = new nn.MultiheadAttention(8, 2, { batchFirst: true, ...options });
+    const wanted = layer.forward(x, x, x, { attnMask: later, keyPaddingMask: isPadding });
+    const made = layer.forward(x, x, x, { isCausal: true, keyPaddingMask: isPadding });
+    const alone = layer.forward(x, x, x, { isCausal: true, keyPaddingMask: isPadding, needWeights: false });
+    expect(made[0].sub(wanted[0]).abs().amax().item()).toBeLessThan(1e-6);
+    expect(alone[0].sub(wanted[0]).abs().amax().item()).toBeLessThan(1e-6);
+    expect(made[1]?.narrow(-1, 0, 5).mul(later.to('f32')).abs().amax().item()).toBe(0);
+  });
+
+  test('causal alone hides later keys, weights or not', () => {
+    const layer = new nn.MultiheadAttention(8, 2);
+    const rows = x.transpose(0, 1);
+    const wanted = layer.forward(rows, rows, rows, { attnMask: later });
+    for (const needWeights of [true, false]) {
+      const [made] = layer.forward(rows, rows, rows, { isCausal: true, needWeights });
+      expect(made.sub(wanted[0]).abs().amax().item()).toBeLessThan(1e-6);
+    }
+  });
+
+  test('a layer of a transformer hands both on', () => {
+    const layer = new nn.TransformerEncoderLayer(8, 2, { dimFeedforward: 8, dropout: 0, batchFirst: true });
+    const wanted = layer.forward(x, { srcMask: later, srcKeyPaddingMask: isPadding });
+    const made = layer.forward(x, { isCausal: true, srcKeyPaddingMask: isPadding });
+    expect(made.sub(wanted).abs().amax().item()).toBeLessThan(1e-6);
+  });
+});
+
 describe('wrong options', () => {
   const wrong: readonly (readonly [string, () => unknown, string])[] = [
     ['no outputs', () => new nn.Linear(3, 0), 'NN_OPTION'],
@@ -226,6 +259,8 @@ describe('wrong options', () => {
     ['a parameter of whole numbers', () => nn.parameter(tensor([1], { dtype: 'i64' })), 'NN_INPUT'],
     ['an image of three dims', () => new nn.BatchNorm2d(3).forward(ones([2, 3, 4])), 'NN_INPUT'],
     ['a sequence of one dim', () => new nn.GRU(2, 2).forward(ones([2])), 'NN_INPUT'],
+    ['a first state of another batch', () => new nn.GRU(2, 3).forward(ones([4, 5, 2]), ones([1, 4, 3])), 'NN_INPUT'],
+    ['a loss with an option that it has not', () => new nn.MSELoss({ beta: 1 } as never), 'NN_OPTION_UNKNOWN'],
     ['an identity of three dims', () => init.eye_(ones([2, 2, 2])), 'NN_INPUT'],
   ];
 

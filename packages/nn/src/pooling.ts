@@ -23,6 +23,11 @@ interface Pooling {
   readonly kernel: PerDim;
 }
 
+/** What reads an option of a layer that has a number for each dim. */
+const perDim =
+  (layer: string, dims: number) =>
+  (option: string, value: PerDim, least = 1): number[] => [...eachDim(layer, option, { value, dims, least })];
+
 abstract class MaxPool extends Module {
   readonly kernel: number[];
   protected readonly how: { stride: number[] | null; padding: number[]; dilation: number[]; ceilMode: boolean };
@@ -34,9 +39,7 @@ abstract class MaxPool extends Module {
       { stride: null, padding: 0, dilation: 1, ceilMode: false },
       given,
     );
-    const each = (option: string, value: PerDim, least = 1): number[] => [
-      ...eachDim(layer, option, { value, dims, least }),
-    ];
+    const each = perDim(layer, dims);
     this.kernel = each('kernel', kernel);
     this.how = {
       stride: stride === null ? null : each('stride', stride),
@@ -96,9 +99,7 @@ abstract class AvgPool extends Module {
       { stride: null, padding: 0, ceilMode: false, countIncludePad: true },
       given,
     );
-    const each = (option: string, value: PerDim, least = 1): number[] => [
-      ...eachDim(layer, option, { value, dims, least }),
-    ];
+    const each = perDim(layer, dims);
     this.kernel = each('kernel', kernel);
     this.how = {
       stride: stride === null ? null : each('stride', stride),

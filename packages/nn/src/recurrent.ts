@@ -153,6 +153,13 @@ function run(module: Recurrent, given: Tensor, { layer, step, first, widths }: R
   const inBatch = isBatch ? given : given.unsqueeze(batchFirst ? 0 : 1);
   const x = batchFirst ? inBatch.transpose(0, 1) : inBatch;
   const start = first?.map((state) => (isBatch ? state : state.unsqueeze(1)));
+  widths.forEach((width, index) => {
+    const wanted = [module.numLayers * module.directions, x.size(1), width];
+    const found = start?.[index]?.shape ?? wanted;
+    if (found.join() === wanted.join()) return;
+    const hint = `give [layers · directions, batch, width], here [${wanted.join(', ')}]`;
+    throw badInput(layer, `a first state has shape [${found.join(', ')}]`, hint);
+  });
   const stateAt = (position: number): State =>
     widths.map(
       (width, index) =>

@@ -8,7 +8,7 @@ import type { Build } from './test-support/scheduled.ts';
 import { input, scheduled, sketches } from './test-support/scheduled.ts';
 
 const chained = (build: Build, patch: Parameters<typeof scheduled>[1] = {}): Schedule =>
-  scheduled(build, patch, { chains: true });
+  scheduled(build, { cpp: { attentionFusionBytes: 0 }, ...patch }, { chains: true });
 
 interface Shape {
   readonly batch?: readonly number[];
@@ -80,7 +80,16 @@ describe('products with elements between them', () => {
 describe('kernels of their own', () => {
   const reasons: readonly (readonly [string, Build, number])[] = [
     ['for few rows', attention({ rows: 12 }), 3],
-    ['where a row is longer than is kept', attention({ batch: [1], columns: 20_000 }), 3],
+    ['where a row is longer than is kept', attention({ batch: [1], columns: 9000 }), 3],
+    [
+      'where rows of the weights lie apart',
+      (b) => {
+        const turned = b.call('permute', [scores(b)], { dims: [0, 2, 1, 3] });
+        const weights = b.call('softmax', [b.call('clone', [turned])], { dim: -1 });
+        return b.call('matmul', [b.call('permute', [weights], { dims: [0, 2, 1, 3] }), values(b)]);
+      },
+      3,
+    ],
     [
       'where the weights are a result',
       (b) => {
@@ -115,6 +124,9 @@ describe('kernels of their own', () => {
 
   test('for a target without such kernels, and where the setting says so', () => {
     expect(scheduled(attention()).groups).toHaveLength(3);
-    expect(chained(attention(), { cpp: { attentionFusion: false } }).groups).toHaveLength(3);
+    expect(chained(attention(), { cpp: { attentionFusion: false, attentionFusionBytes: 0 } }).groups).toHaveLength(3);
+    const bytes = 6 * 20 * 24 * 4;
+    const least = (attentionFusionBytes: number): Schedule => chained(attention(), { cpp: { attentionFusionBytes } });
+    expect([bytes, bytes + 1].map((count) => least(count).groups.length)).toEqual([1, 3]);
   });
 });

@@ -14,7 +14,6 @@ import { denseAxes } from './align.ts';
 import type { FreshAxis } from './align.ts';
 import { joinClusters } from './cluster.ts';
 import type { Cluster, Joining, Member } from './cluster.ts';
-import { fitsRow } from './compact-rows.ts';
 import type { Facts } from './facts.ts';
 import { hasAxis, isUnit, reindex, renameContract, renaming, resultAxes } from './node-access.ts';
 
@@ -28,6 +27,9 @@ interface Chained {
 /** The fewest rows of products whose rows are chained: the second operands are read again for every few of them. */
 const LEAST_ROWS = 16;
 
+/** The most bytes of a row that a block keeps: the rows of a register tile lie on the stack of a thread, twice where two are kept. */
+const KEPT_ROW_BYTES = 32 << 10;
+
 /** The most bytes of a second operand for one point of the batch: it is read from a cache for every block of rows. */
 const OPERAND_BYTES = 8 << 20;
 
@@ -35,10 +37,12 @@ interface Chaining extends Pick<Joining, 'maySplit' | 'mayReorder'> {
   /** Which are chained: products with loops over rows between them, and those with elements between them at most. */
   readonly throughRows: boolean;
   readonly throughElements: boolean;
+  /** The fewest bytes of what the first product makes, for those with loops over rows between them. */
+  readonly leastBytes: number;
 }
 
 export function chainProducts(clusters: readonly Cluster[], facts: Facts, chaining: Chaining): Chained {
-  const { maySplit, mayReorder, throughRows, throughElements } = chaining;
+  const { maySplit, mayReorder } = chaining;
   let axes = 0;
   const fresh: FreshAxis = (extent) => ({ name: `c${String(axes++)}`, extent });
   const current = new Map<number, Cluster>();
@@ -46,7 +50,7 @@ export function chainProducts(clusters: readonly Cluster[], facts: Facts, chaini
   const decisions: Decision[] = [];
   for (const last of clusters) {
     const links = linksOf(last, { facts, clusterAt: (position) => current.get(position) });
-    if (links === undefined || !(links.middle === undefined ? throughElements : throughRows)) continue;
+    if (links === undefined || !isAskedFor(links, facts, chaining)) continue;
     const chained = chain(links, facts, { fresh, maySplit, mayReorder });
     if (chained === undefined) continue;
     for (const { position } of chained.nodes) current.set(position, chained);
@@ -67,6 +71,12 @@ interface Links {
   /** What passes from the first to the middle, and from there to the last, as its first operand. */
   readonly scores: BufferId;
   readonly weights: BufferId;
+}
+
+function isAskedFor({ middle, scores }: Links, facts: Facts, chaining: Chaining): boolean {
+  if (middle === undefined) return chaining.throughElements;
+  const { size, dtype } = facts.decl(scores);
+  return chaining.throughRows && size.kind === 'int' && size.value * dtypeInfo[dtype].bytes >= chaining.leastBytes;
 }
 
 interface Looking {
@@ -146,7 +156,7 @@ function chain(links: Links, facts: Facts, joining: Omit<Joining, 'link'>): Clus
   const all = [...nodes, ...moved].sort((x, y) => x.position - y.position);
   const chained: Cluster = { nodes: all, outer, elementwise: false };
   const kept = middle === undefined ? [weights] : [...before.outs, weights];
-  return kept.every((buffer) => isRowOf(buffer, chained, facts)) ? chained : undefined;
+  return kept.every((buffer) => isRowOf(buffer, { chained, rows: before.m }, facts)) ? chained : undefined;
 }
 
 /** The first product, and the loops that its rows go through, if there are any. */
@@ -207,18 +217,17 @@ function renamed(node: LoopNode, names: ReadonlyMap<string, Axis>): LoopNode {
     : reindex(node, { map, axes: rename(node.axes), over: [] });
 }
 
-/** Whether the part of a buffer that belongs to a point of the outer loops is one row after another, and short enough to keep. */
-function isRowOf(buffer: BufferId, { nodes, outer }: Cluster, facts: Facts): boolean {
+/** Whether rows of a buffer, one for each point of the loops over rows, lie one behind another, and are short enough to keep. */
+function isRowOf(buffer: BufferId, { chained, rows }: { chained: Cluster; rows: Axis }, facts: Facts): boolean {
+  const { nodes, outer } = chained;
   const maker = nodes.find(({ node }) => node.outs.includes(buffer))?.node;
   if (maker === undefined) return false;
-  const inner = resultAxes(maker).filter((axis) => !hasAxis(outer, axis) && !isUnit(axis));
-  const [axis] = inner;
-  const row = substitute(
-    at(maker.writes, maker.outs.indexOf(buffer)),
-    new Map(outer.map(({ name }) => [name, int(0)])),
-  );
-  if (inner.length !== 1 || axis === undefined) return false;
-  return fitsRow(axis.extent, facts.decl(buffer).dtype) && denseAxes(row, inner)?.length === 1;
+  const [axis, ...others] = resultAxes(maker).filter((own) => !hasAxis(outer, own) && !isUnit(own));
+  if (axis?.extent.kind !== 'int' || others.length > 0) return false;
+  const write = at(maker.writes, maker.outs.indexOf(buffer));
+  const [apart, step] = [coefficientOf(write, rows), coefficientOf(write, axis)];
+  const isDense = apart !== undefined && equal(apart, axis.extent) && step !== undefined && equal(step, int(1));
+  return isDense && axis.extent.value * dtypeInfo[facts.decl(buffer).dtype].bytes <= KEPT_ROW_BYTES;
 }
 
 function decisionOf({ scores, weights }: Links, { nodes }: Cluster, facts: Facts): Decision {

@@ -144,6 +144,7 @@ const chain: Step<Combinations, Combinations> = {
     const { facts } = given;
     const chained = chainProducts(given.combinations.flat(), facts, {
       throughRows: config.cpp.attentionFusion,
+      leastBytes: config.cpp.attentionFusionBytes,
       throughElements: config.b2bGemmPass,
       maySplit: config.loopIndexInversionInFusion,
       mayReorder: config.loopOrderingAfterFusion,

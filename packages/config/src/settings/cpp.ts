@@ -69,6 +69,13 @@ export const cpp = {
     affects: 'code',
     doc: 'Compute two matrix products and the loops over rows between them, as of attention, a block of rows at a time, so that what is between them never fills more than a cache.',
   },
+  'cpp.attentionFusionBytes': {
+    type: 'int',
+    default: 2_097_152,
+    min: 0,
+    affects: 'code',
+    doc: 'With cpp.attentionFusion: the fewest bytes of what is between the products. Less of it lies in caches anyway.',
+  },
   'cpp.optimizationFlag': {
     type: 'choice',
     values: ['-O0', '-O1', '-O2', '-O3', '-Os', '-Og'],

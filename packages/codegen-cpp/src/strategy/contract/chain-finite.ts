@@ -10,8 +10,7 @@ import { scalarLoop, vectorLoop, wholeRange } from '../write/loops.ts';
 import type { Vector } from '../write/loops.ts';
 import type { Nest } from '../write/nest.ts';
 import { inThreads } from './in-threads.ts';
-import { converted, operandName, placeAt } from './operands.ts';
-import { stepAlong } from './plan.ts';
+import { batchOfB, converted, operandName, placeAt, wholePoint } from './operands.ts';
 import type { Oriented } from './plan.ts';
 import { coordinatesAt, pointsOf, positionIn } from './points.ts';
 
@@ -28,18 +27,14 @@ const SUMS = 4;
 export function checkFinite(nest: Nest, oriented: Oriented): FiniteCheck {
   const { node, b, n, k } = oriented;
   const dtype = node.accumulate;
-  const batch = node.batch.filter((axis) => stepAlong(b, axis) !== 0 && staticValue(axis.extent) !== 1);
+  const batch = batchOfB(oriented);
   const total = pointsOf(batch);
   const { name: buffer } = nest.memory.workspace('finite', dtype, total);
   const lanes = lanesFor(nest.target.isa, Math.max(dtypeInfo[dtype].bytes, dtypeInfo[b.dtype].bytes));
   const cycles = ((staticValue(n.extent) ?? 1) * (staticValue(k.extent) ?? 1)) / lanes;
   inThreads(nest, { total, cycles }, ({ from, to }) => {
     scalarLoop(nest, { axis: { name: 'point', extent: total }, from, to }, (point) => {
-      const others = node.batch.filter((axis) => !batch.includes(axis));
-      const all = new Map([
-        ...coordinatesAt(nest, batch, point),
-        ...others.map((axis) => [axis.name, int(0)] as const),
-      ]);
+      const all = wholePoint(oriented, coordinatesAt(nest, batch, point));
       storeSum(nest, oriented, { batch: all, lanes, access: elementOf({ buffer, dtype }, point) });
     });
   });
@@ -149,9 +144,8 @@ export function whereFinite(nest: Nest, check: FiniteCheck, { point, ifFinite, o
   const bool = { dtype: 'bool' as const, lanes: 1 };
   const isFinite: Value = { kind: 'apply', op: 'eq', args: [found, found], type: bool };
   const whole = { dtype: 'i64' as const, lanes: 1 };
-  const [first, second] = [ifFinite, otherwise].map((value): Value => ({ kind: 'index', value, type: whole }));
-  if (first === undefined || second === undefined) return otherwise;
-  const chosen: Value = { kind: 'apply', op: 'where', args: [isFinite, first, second], type: whole };
+  const places = [ifFinite, otherwise].map((value): Value => ({ kind: 'index', value, type: whole }));
+  const chosen: Value = { kind: 'apply', op: 'where', args: [isFinite, ...places], type: whole };
   const defined = writer.define(chosen, axis.name, writer.depth);
   return defined.kind === 'name' ? named(defined.name, axis.extent) : otherwise;
 }

@@ -147,7 +147,7 @@ function valueOf(body: Body, id: ScalarId, masked: Masked): Known {
   const scalar = at(body.nodes, id);
   switch (scalar.kind) {
     case 'constant':
-      return scalar.value === '-Infinity' ? 'minus infinity' : scalar.value === 0 ? 'zero' : 'unknown';
+      return scalar.value === '-Infinity' ? 'minus infinity' : 'unknown';
     case 'cast':
       return valueOf(body, scalar.value, masked);
     case 'load':
@@ -188,13 +188,9 @@ const rules: Readonly<Partial<Record<PointwiseName, (call: Call) => Known>>> = {
   sub: ({ body, args, masked, value }) =>
     value(0) === 'minus infinity' && isOfRow(body, args[1], masked) ? 'minus infinity' : 'unknown',
   exp: ({ value }) => (value(0) === 'minus infinity' ? 'zero' : 'unknown'),
-  mul: ({ body, args, masked, value }) =>
-    (value(0) === 'zero' && isReciprocal(body, args[1], masked)) ||
-    (value(1) === 'zero' && isReciprocal(body, args[0], masked))
-      ? 'zero'
-      : 'unknown',
-  div: ({ body, args, masked, value }) =>
-    value(0) === 'zero' && isSum(loadedBy(body, args[1]), masked) ? 'zero' : 'unknown',
+  mul: (call) =>
+    isPartOfSum(call, [0, 1], reciprocalOf) || isPartOfSum(call, [1, 0], reciprocalOf) ? 'zero' : 'unknown',
+  div: (call) => (isPartOfSum(call, [0, 1], loadedBy) ? 'zero' : 'unknown'),
 };
 
 function appliedTo(body: Body, scalar: Scalar & { readonly kind: 'apply' }, masked: Masked): Known {
@@ -207,39 +203,46 @@ function appliedTo(body: Body, scalar: Scalar & { readonly kind: 'apply' }, mask
   return rules[op]?.({ body, args, masked, value }) ?? 'unknown';
 }
 
-/** Whether a value is the largest of its row, which is NaN or infinite only where the whole row is undefined. */
-function isOfRow(body: Body, id: ScalarId | undefined, { nodes }: Masked): boolean {
-  const buffer = loadedBy(body, id);
-  const maker = nodes.find(({ outs }) => buffer !== undefined && outs.includes(buffer));
-  if (maker?.kind !== 'reduce') return false;
-  const [result] = maker.step.results;
-  const step = result === undefined ? undefined : at(maker.step.nodes, result);
-  return step?.kind === 'apply' && step.op === 'maximum';
+/** What makes the buffer that a value loads, if a node between the products does. */
+const makerOf = (buffer: BufferId | undefined, { nodes }: Masked): LoopNode | undefined =>
+  buffer === undefined ? undefined : nodes.find(({ outs }) => outs.includes(buffer));
+
+/** The step of a reduction to one state, where it is a call of `op`. */
+function stepOf(node: LoopNode | undefined, op: PointwiseName): (Scalar & { readonly kind: 'apply' }) | undefined {
+  if (node?.kind !== 'reduce' || node.step.results.length !== 1) return undefined;
+  const step = at(node.step.nodes, at(node.step.results, 0));
+  return step.kind === 'apply' && step.op === op ? step : undefined;
 }
+
+/** Whether a value is the largest of its row, which is NaN or infinite only where the whole row is undefined. */
+const isOfRow = (body: Body, id: ScalarId | undefined, masked: Masked): boolean =>
+  stepOf(makerOf(loadedBy(body, id), masked), 'maximum') !== undefined;
 
 const loadedBy = (body: Body, id: ScalarId | undefined): BufferId | undefined => {
   const scalar = id === undefined ? undefined : at(body.nodes, id);
   return scalar?.kind === 'load' && scalar.mask === undefined ? scalar.buffer : undefined;
 };
 
-/** Whether a buffer has the sum of a row of what exp made: 0 only where all of them are. */
-function isSum(buffer: BufferId | undefined, { nodes, known }: Masked): boolean {
-  const maker = nodes.find(({ outs }) => buffer !== undefined && outs.includes(buffer));
-  if (maker?.kind !== 'reduce') return false;
-  const [result] = maker.step.results;
-  const step = result === undefined ? undefined : at(maker.step.nodes, result);
-  if (step?.kind !== 'apply' || step.op !== 'add') return false;
-  return step.args.some((id) => {
-    const summed = loadedBy(maker.step, id);
-    return summed !== undefined && known.get(summed)?.value === 'zero';
-  });
+/** The buffer of which a value is one over an element. */
+function reciprocalOf(body: Body, id: ScalarId | undefined, masked: Masked): BufferId | undefined {
+  const maker = makerOf(loadedBy(body, id), masked);
+  if (maker?.kind !== 'map' || maker.body.results.length !== 1) return undefined;
+  const scalar = at(maker.body.nodes, at(maker.body.results, 0));
+  return scalar.kind === 'apply' && scalar.op === 'reciprocal' ? loadedBy(maker.body, scalar.args[0]) : undefined;
 }
 
-function isReciprocal(body: Body, id: ScalarId | undefined, masked: Masked): boolean {
-  const buffer = loadedBy(body, id);
-  const maker = masked.nodes.find(({ outs }) => buffer !== undefined && outs.includes(buffer));
-  if (maker?.kind !== 'map') return false;
-  const [result] = maker.body.results;
-  const scalar = result === undefined ? undefined : at(maker.body.nodes, result);
-  return scalar?.kind === 'apply' && scalar.op === 'reciprocal' && isSum(loadedBy(maker.body, scalar.args[0]), masked);
+/**
+ * Whether one argument is an element of a row that exp made, and is 0, and the other the sum of that very row: the sum is 0 only
+ * where all of the row are, so their quotient is NaN for all of them or 0 for this one.
+ */
+function isPartOfSum(
+  { body, args, masked, value }: Call,
+  [part, whole]: readonly [number, number],
+  sumOf: (body: Body, id: ScalarId | undefined, masked: Masked) => BufferId | undefined,
+): boolean {
+  const maker = makerOf(sumOf(body, args[whole], masked), masked);
+  const row = loadedBy(body, args[part]);
+  const step = stepOf(maker, 'add');
+  if (value(part) !== 'zero' || row === undefined || maker?.kind !== 'reduce' || step === undefined) return false;
+  return step.args.some((id) => loadedBy(maker.step, id) === row);
 }

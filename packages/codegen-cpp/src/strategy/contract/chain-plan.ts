@@ -38,6 +38,9 @@ interface ColumnMask {
   readonly columns: ReadonlySet<string>;
 }
 
+/** Blocks that there are at least, where rows suffice. */
+const LEAST_BLOCKS = 16;
+
 const productsOf = ({ steps }: Pick<Chain, 'steps'>): readonly Contract[] =>
   steps.flatMap((step) => (step.kind === 'product' ? [step.node] : []));
 
@@ -52,13 +55,17 @@ export function planChain(planning: Planning): Chain {
   const own = [...kept].filter(([buffer]) => !over.has(buffer));
   const bytes = own.reduce((sum, [buffer, row]) => sum + row * memory.bytesOf(buffer), 0);
   const tile = Math.max(...products.map((node) => planProduct(planning, orient(planning, node)).rows));
+  const batch = bands.filter(({ name }) => name !== m.name);
+  // Blocks enough for threads, whatever their number: where a block ends, so may the columns that a mask leaves.
   const height = typicalValue(m.extent);
-  const fits = Math.max(1, Math.floor(choices.chainBytes / Math.max(1, bytes) / tile));
-  const rows = Math.min(fits * tile, Math.ceil(height / tile) * tile);
+  const all = batch.reduce((points, { extent }) => points * typicalValue(extent), height);
+  const fits = Math.floor(choices.chainBytes / Math.max(1, bytes) / tile);
+  const share = Math.ceil(all / LEAST_BLOCKS / tile);
+  const rows = Math.min(Math.max(1, Math.min(fits, share)), Math.ceil(height / tile)) * tile;
   return {
     steps,
     m,
-    batch: bands.filter(({ name }) => name !== m.name),
+    batch,
     rows,
     kept,
     over,

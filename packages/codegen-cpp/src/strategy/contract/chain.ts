@@ -30,10 +30,10 @@ import { planChain } from './chain-plan.ts';
 import type { Chain, Step } from './chain-plan.ts';
 import { inThreads } from './in-threads.ts';
 import type { AxisPart } from './in-threads.ts';
-import { resultOf } from './operands.ts';
+import { batchOfB, resultOf, wholePoint } from './operands.ts';
 import type { Product } from './operands.ts';
 import { packB } from './pack.ts';
-import { orient, planProduct, stepAlong, volume } from './plan.ts';
+import { orient, planProduct, volume } from './plan.ts';
 import type { Contract, Oriented, ProductPlan } from './plan.ts';
 import { coordinatesAt, nameBelow, pointsOf, positionIn } from './points.ts';
 
@@ -101,12 +101,11 @@ function roundAll(nest: Nest, products: ReadonlyMap<Contract, Prepared>, { steps
 }
 
 function packAll(nest: Nest, oriented: Oriented, given: ProductPlan): Panels {
-  const { node, b, n, k } = oriented;
+  const { node, n, k } = oriented;
   const depth = Math.ceil(typicalValue(k.extent) / 8) * 8;
   const plan = { ...given, depth };
   const width = plan.vectors * plan.lanes;
-  const batch = node.batch.filter((axis) => stepAlong(b, axis) !== 0 && staticValue(axis.extent) !== 1);
-  const others = node.batch.filter((axis) => !batch.includes(axis));
+  const batch = batchOfB(oriented);
   const panels = ceilDivide(n.extent, int(width));
   const size = multiply(panels, int(width * depth));
   const { name: buffer } = nest.memory.workspace('panels', node.accumulate, multiply(pointsOf(batch), size));
@@ -115,8 +114,12 @@ function packAll(nest: Nest, oriented: Oriented, given: ProductPlan): Panels {
     scalarLoop(nest, { axis: { name: 'panel', extent: total }, from, to }, (unit) => {
       const point = coordinatesAt(nest, batch, floorDivide(unit, panels));
       const column = nameBelow(nest, { name: 'column', extent: n.extent }, multiply(modulo(unit, panels), int(width)));
-      const all = new Map([...point, ...others.map((axis) => [axis.name, int(0)] as const)]);
-      const product = { oriented, plan, batch: all, target: { name: '', dtype: node.accumulate } };
+      const product = {
+        oriented,
+        plan,
+        batch: wholePoint(oriented, point),
+        target: { name: '', dtype: node.accumulate },
+      };
       const end = staticValue(n.extent);
       const isEven = end !== undefined && end % width === 0;
       const columns = {
@@ -285,7 +288,7 @@ function writeProduct(nest: Nest, { chain, maps, prepared }: Multiplying, { poin
   const a = isKept(oriented.a.buffer) ? { ...oriented.a, at: kept(oriented.a.at) } : oriented.a;
   const [out, write] = [at(node.outs, 0), at(node.writes, 0)];
   const writes = isKept(out) ? [kept(write)] : node.writes;
-  const batch = new Map([...node.batch.map((axis) => [axis.name, int(0)] as const), ...point]);
+  const batch = wholePoint(oriented, point);
   const here: Oriented = { ...oriented, a, node: { ...node, writes } };
   const target = prepared.target ?? resultOf(nest, node);
   // The first product makes the columns that the second sums over.

@@ -1,11 +1,12 @@
 // What the forms of a matrix product share: where operands, packed panels and results lie, and the parts of a product.
 import { at } from '@tsinductor/base';
 import type { DType } from '@tsinductor/base';
-import { mapIndex, named } from '@tsinductor/codegen';
-import { add, multiply } from '@tsinductor/ir';
-import type { ContractOperand, Index, Value } from '@tsinductor/ir';
+import { mapIndex, named, staticValue } from '@tsinductor/codegen';
+import { add, int, multiply } from '@tsinductor/ir';
+import type { Axis, ContractOperand, Index, Value } from '@tsinductor/ir';
 import type { Nest } from '../write/nest.ts';
 import type { Epilogue } from './epilogue.ts';
+import { stepAlong } from './plan.ts';
 import type { Contract, Oriented, ProductPlan } from './plan.ts';
 
 /** Where a packed operand lies: element (x, k) at base + x * step + k * depthStep. */
@@ -23,6 +24,14 @@ export function resultOf({ memory }: Nest, node: Contract): { readonly name: str
   const row = memory.row(out);
   return row === undefined ? memory.parameter(out) : { name: row.name, dtype: memory.decl(out).dtype };
 }
+
+/** The axes of a product's batch on which its second operand depends: for all points of the others it is the same. */
+export const batchOfB = ({ node, b }: Oriented): readonly Axis[] =>
+  node.batch.filter((axis) => stepAlong(b, axis) !== 0 && staticValue(axis.extent) !== 1);
+
+/** A point of a product's whole batch, of one of those axes. */
+export const wholePoint = ({ node }: Oriented, point: ReadonlyMap<string, Index>): ReadonlyMap<string, Index> =>
+  new Map(node.batch.map(({ name }) => [name, point.get(name) ?? int(0)]));
 
 /** Where an operand lies: its buffer, or what stands for it. */
 export const operandName = ({ memory }: Nest, { buffer }: Pick<ContractOperand, 'buffer'>): string =>
