@@ -18,15 +18,27 @@ function withConstants(code) {
   return used.length === 0 ? code : `const { ${used.join(', ')} } = globalThis; ${code}`;
 }
 
+const inlineMap = /\n\/\/# sourceMappingURL=data:application\/json;base64,([A-Za-z0-9+/=]*)\s*$/;
+
+/**
+ * The source map beside the text, where Jest looks for it too. At the end of the text it is part of what the engine's inspector says of
+ * every script of the process, each time that it is asked for the text of one.
+ */
+function withMapApart(result) {
+  const [found, map] = inlineMap.exec(result.code) ?? [];
+  if (found === undefined) return result;
+  return { ...result, code: result.code.slice(0, -found.length), map: Buffer.from(map, 'base64').toString() };
+}
+
 export default {
   createTransformer(options) {
     const plain = swc.createTransformer(options);
-    const adapt = (result) => ({ ...result, code: withConstants(result.code) });
+    const adapt = (result) => withMapApart({ ...result, code: withConstants(result.code) });
     return {
       ...plain,
       process: (...args) => adapt(plain.process(...args)),
       processAsync: async (...args) => adapt(await plain.processAsync(...args)),
-      getCacheKey: (...args) => `${plain.getCacheKey(...args)}-constants`,
+      getCacheKey: (...args) => `${plain.getCacheKey(...args)}-constants-maps`,
     };
   },
 };

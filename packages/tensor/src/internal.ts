@@ -23,6 +23,7 @@ export { dynamicAxesOf, printRange } from './mark-dynamic.ts';
 export type { SizeRange } from './mark-dynamic.ts';
 export { takerOfOperators } from './mapping/level.ts';
 export { defaultExecutor } from './perform.ts';
+export { partsOfDerived } from './derived-function.ts';
 export { isRecording, ownState, recorderInUse, unrecorded } from './process-state.ts';
 export type { KernelLaunch, Placed, Recorded, Recorder } from './recorder.ts';
 export { outsideScopes } from './scope.ts';

@@ -1,7 +1,7 @@
 // Functions of the program that a function names: those of its closure, and in turn what these name. In: a function, with what it closes
 // over. Out: each of them once, with its own closure. What they close over is as much part of a trace as what the function itself does.
 import { isTensor } from '@tsinductor/tensor';
-import { ownState } from '@tsinductor/tensor/internal';
+import { ownState, partsOfDerived } from '@tsinductor/tensor/internal';
 import { types } from 'node:util';
 import type { Identifier, MemberExpression } from 'acorn';
 import { simple } from 'acorn-walk';
@@ -59,6 +59,7 @@ function namedBy({ fn, closure }: Helper): readonly object[] {
 /** Functions of the program among these. */
 const programs = (values: readonly unknown[]): readonly object[] =>
   values.flatMap((value) => {
-    if (typeof value !== 'function' || isOwn(value) || isBuiltIn(value)) return [];
-    return [plainFunction(value)];
+    if (typeof value !== 'function' || types.isProxy(value) || isOwn(value) || isBuiltIn(value)) return [];
+    const parts = partsOfDerived(value);
+    return parts === undefined ? [plainFunction(value)] : programs(parts);
   });

@@ -1,5 +1,6 @@
 // Jacobians and Hessians of functions of one tensor to one tensor: all rows or all columns at once, by vmap.
 import { at, isTsInductorError } from '@tsinductor/base';
+import { derivedFrom } from '../derived-function.ts';
 import { dispatchOne } from '../dispatch.ts';
 import { isTensor } from '../tensor.ts';
 import type { Tensor } from '../tensor.ts';
@@ -37,7 +38,7 @@ function ofUnits(fn: (unit: Tensor) => Tensor, like: Tensor, axis: 0 | -1): Tens
  * ```
  */
 export function jacrev<Fn extends TensorFunction>(fn: Fn): (...args: Parameters<Fn>) => Tensor {
-  return (...args) => {
+  const jacobian = (...args: Parameters<Fn>): Tensor => {
     const [x, ...rest] = args as unknown as [Tensor, ...never[]];
     const [y, pull] = vjp((own: Tensor) => fn(own, ...rest), x);
     if (!isTensor(y)) throw resultNotTensor('jacrev');
@@ -46,11 +47,12 @@ export function jacrev<Fn extends TensorFunction>(fn: Fn): (...args: Parameters<
     const rows = ofUnits((unit) => at(pull(unit as never) as readonly Tensor[], 0), y, 0);
     return dispatchOne('reshape', [rows, shape]);
   };
+  return derivedFrom(jacobian, [fn]);
 }
 
 /** The Jacobian by forward mode: the work of a pass for each element of the argument, so for functions of few numbers. As `jacrev` otherwise. */
 export function jacfwd<Fn extends TensorFunction>(fn: Fn): (...args: Parameters<Fn>) => Tensor {
-  return (...args) => {
+  const jacobian = (...args: Parameters<Fn>): Tensor => {
     const [x, ...rest] = args as unknown as [Tensor, ...never[]];
     const [y, push] = linearize((own: Tensor) => fn(own, ...rest), x);
     if (!isTensor(y)) throw resultNotTensor('jacfwd');
@@ -59,6 +61,7 @@ export function jacfwd<Fn extends TensorFunction>(fn: Fn): (...args: Parameters<
     const columns = ofUnits((unit) => push(...([unit] as never)), x, -1);
     return dispatchOne('reshape', [columns, shape]);
   };
+  return derivedFrom(jacobian, [fn]);
 }
 
 /** The second derivatives of a function to one number: shape of the first argument twice. Forward over reverse. */

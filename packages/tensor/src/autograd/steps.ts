@@ -1,6 +1,7 @@
 // Functions whose gradients a program decides: stopped, given by the program itself, or computed from a forward pass that is run
 // again.
 import { at, isFloat } from '@tsinductor/base';
+import { derivedFrom } from '../derived-function.ts';
 import { dispatchOne } from '../dispatch.ts';
 import { located } from '../location.ts';
 import { dependsOutside, levelAmong } from '../mapping/level.ts';
@@ -52,7 +53,7 @@ export function customVjp<Args extends readonly unknown[], Result, Saved>(
 ): (...args: Args) => Result {
   for (const each of [fn, forward, backward] as readonly unknown[])
     if (typeof each !== 'function') throw located(notAFunction('customVjp', each));
-  return (...args) => {
+  const step = (...args: Args): Result => {
     const inputs = floatsIn(args);
     if (!isTracking() || !inputs.some((tensor) => requiresGrad(tensor) || dependsOutside(tensor))) return fn(...args);
     const level = levelAmong(inputs);
@@ -78,6 +79,7 @@ export function customVjp<Args extends readonly unknown[], Result, Saved>(
     });
     return result as Result;
   };
+  return derivedFrom(step, [fn, forward, backward]);
 }
 
 /**

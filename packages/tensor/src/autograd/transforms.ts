@@ -2,6 +2,7 @@
 // in any nesting of arguments, and give another function; they compose with each other and with `compile` in any order. Names
 // and arguments follow JAX (jax.grad, jax.vjp ...) in camel case.
 import { at, isFloat } from '@tsinductor/base';
+import { derivedFrom } from '../derived-function.ts';
 import { dispatchOne } from '../dispatch.ts';
 import { located } from '../location.ts';
 import { isTensor } from '../tensor.ts';
@@ -135,12 +136,13 @@ export function grad<Args extends readonly unknown[], Aux, const Nums extends Ar
 export function grad(fn: AnyFunction, options: GradOptions = {}): (...args: readonly unknown[]) => unknown {
   requireFunction('grad', fn);
   const { argnums = 0, hasAux = false } = options;
-  return (...given) =>
+  const gradient = (...given: readonly unknown[]): unknown =>
     located_(() => {
       const { aux, gradients } = differentiate('grad', fn, { given, positions: listed(argnums), hasAux });
       const result = typeof argnums === 'number' ? gradients[0] : gradients;
       return hasAux ? [result, aux] : result;
     });
+  return derivedFrom(gradient, [fn]);
 }
 
 /**
@@ -164,7 +166,7 @@ export function valueAndGrad<Args extends readonly unknown[], Aux, const Nums ex
 export function valueAndGrad(fn: AnyFunction, options: GradOptions = {}): (...args: readonly unknown[]) => unknown {
   requireFunction('valueAndGrad', fn);
   const { argnums = 0, hasAux = false } = options;
-  return (...given) =>
+  const both = (...given: readonly unknown[]): unknown =>
     located_(() => {
       const { value, aux, gradients } = differentiate('valueAndGrad', fn, {
         given,
@@ -174,6 +176,7 @@ export function valueAndGrad(fn: AnyFunction, options: GradOptions = {}): (...ar
       const result = typeof argnums === 'number' ? gradients[0] : gradients;
       return [hasAux ? [value, aux] : value, result];
     });
+  return derivedFrom(both, [fn]);
 }
 
 /**

@@ -3,6 +3,7 @@ import { at } from '@tsinductor/base';
 import { SizeEnvironment } from '@tsinductor/graph';
 import type { Index } from '@tsinductor/ir';
 import { notAFunction } from '../autograd/errors.ts';
+import { derivedFrom } from '../derived-function.ts';
 import { badArgument, describe } from '../errors.ts';
 import { checkOptions } from '../given-options.ts';
 import { located } from '../location.ts';
@@ -63,13 +64,14 @@ export function vmap<Args extends readonly unknown[], Result>(
   } catch (error) {
     throw located(error);
   }
-  return (...args) => {
+  const ofMany = (...args: Args): Result => {
     try {
       return mapped(fn, args, options);
     } catch (error) {
       throw located(error);
     }
   };
+  return derivedFrom(ofMany, [fn]);
 }
 
 function mapped<Args extends readonly unknown[], Result>(
