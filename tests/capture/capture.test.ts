@@ -10,6 +10,7 @@ import { callsHelper, hiddenPrograms, strengthen } from './hidden-programs.ts';
 import { numbersPrograms } from './numbers-programs.ts';
 import { outcomeOf } from './program.ts';
 import { calledPrograms } from './called-programs.ts';
+import { derivedPrograms } from './derived-programs.ts';
 
 const tables = {
   flow: flowPrograms,
@@ -19,6 +20,7 @@ const tables = {
   hidden: hiddenPrograms,
   numbers: numbersPrograms,
   'functions that are called': calledPrograms,
+  'functions that are derived': derivedPrograms,
 };
 
 describe.each(Object.entries(tables))('%s', (_, programs) => {

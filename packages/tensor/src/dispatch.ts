@@ -43,9 +43,14 @@ function deviceFor(name: string, device: unknown): Device {
 }
 
 function callOperator(given: GivenCall): Tensor | Tensor[] {
-  const known = isTracking() || isMapping() ? undefined : processState.recorder?.repeat?.(given);
+  const known = isMapping() || needsGradient(given) ? undefined : processState.recorder?.repeat?.(given);
   return known ?? besideOperands(given.positional, () => callBeside(given));
 }
+
+/** Whether a tensor among what was passed has its operators recorded now. */
+const needsGradient = ({ positional, named }: GivenCall): boolean =>
+  isTracking() &&
+  [...positional, ...Object.values(named)].flat().some((value) => isTensor(value) && requiresGrad(value));
 
 function callBeside({ name, positional, named }: GivenCall): Tensor | Tensor[] {
   const call = bindCall(operatorNamed(name), positional, named);

@@ -21,7 +21,7 @@ const framePatterns = [
   /^\s+at (?:async )?((?:file:|\/|[A-Za-z]:[\\/]).*?):(\d+):(\d+)$/,
   /^\s+at .*? \((.*):(\d+):(\d+)\)$/,
 ];
-const maximumFrames = 60;
+export const maximumFrames = 60;
 /** Enough to get from an operator to the program that calls it. */
 const nearFrames = 24;
 
@@ -35,8 +35,8 @@ export function userLocation(): SourceLocation | undefined {
 export const userScript = (): string | undefined => findUserFrame(stackHere(maximumFrames).stack ?? '')?.file;
 
 /** The user's line, looked for when it is asked for: where each of many calls stands, and few will ever be printed. */
-export function deferredLocation(): SourceLocation {
-  const holder = stackHere(nearFrames);
+export function deferredLocation(frames: number = nearFrames): SourceLocation {
+  const holder = stackHere(frames);
   let found: SourceLocation | undefined;
   const look = (): SourceLocation => {
     const frame = findUserFrame(holder.stack ?? '');

@@ -9,7 +9,7 @@ import type { Index } from '@tsinductor/ir';
 import type { BoundCall } from './bound-call.ts';
 import { placesOf, rangeOfSize, readNumbers, zerosOfSize } from './compaction.ts';
 import { tensor, tensorOfElements } from './create.ts';
-import { isTracking, recordGradient } from './autograd/record.ts';
+import { isTracked, isTracking, recordGradient, recordingGradients } from './autograd/record.ts';
 import { deviceOf } from './device.ts';
 import { viewElements } from './element-array.ts';
 import { EagerExecutor } from './eager/executor.ts';
@@ -30,8 +30,15 @@ export const defaultExecutor = (): EagerExecutor => (processState.executor ??= n
 export function run(call: BoundCall): readonly Tensor[] {
   const level = levelAmong(call.tensors);
   if (level !== undefined) return runAtLevel(call, level);
-  const results = processState.recorder?.call(call) ?? defaultExecutor().run(call);
-  if (isTracking()) recordGradient(call, results);
+  return isTracked(call.tensors) ? recordingGradients(() => runTracked(call)) : runOrRecord(call);
+}
+
+const runOrRecord = (call: BoundCall): readonly Tensor[] =>
+  processState.recorder?.call(call) ?? defaultExecutor().run(call);
+
+function runTracked(call: BoundCall): readonly Tensor[] {
+  const results = runOrRecord(call);
+  recordGradient(call, results);
   return results;
 }
 

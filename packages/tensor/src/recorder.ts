@@ -68,6 +68,8 @@ export interface Recorder {
   noteRead?(value: ElementValue): void;
   /** Runs `work` at once and outside of what is recorded; refused, with `reason`, where all must be one graph. */
   suspend<T>(work: () => T, reason: string): T;
+  /** Runs `work`, which records gradients; undefined where that is part of what is recorded. */
+  tracked?<T>(work: () => T): T;
   /** Runs `work` as part of what is recorded, whatever it reads and writes beside tensors. */
   trust<T>(work: () => T): T;
 }

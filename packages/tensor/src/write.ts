@@ -4,7 +4,7 @@
 import { dtypeInfo } from '@tsinductor/base';
 import type { DType } from '@tsinductor/base';
 import { writeIntoUntracked } from './autograd/errors.ts';
-import { checkWrite, recordWrite } from './autograd/record.ts';
+import { checkWrite, isTracked, recordingGradients, recordWrite } from './autograd/record.ts';
 import { dispatchOne } from './dispatch.ts';
 import { notATensor, writeDType, writeOverlap, writeShape } from './errors.ts';
 import { openDevice } from './device.ts';
@@ -66,10 +66,15 @@ function store(target: Tensor, value: Tensor, writing: Writing): void {
 
 /** Does the write, with what gradients have to know of it. */
 function tracked([target, value]: readonly [Tensor, Tensor], { operation }: Writing, work: () => void): void {
-  const { isUsed } = processState.gradients;
-  if (isUsed) checkWrite(target, value, operation);
-  work();
-  if (isUsed) recordWrite(target, value);
+  if (!isTracked([target, value])) {
+    work();
+    return;
+  }
+  recordingGradients(() => {
+    checkWrite(target, value, operation);
+    work();
+    recordWrite(target, value);
+  });
 }
 
 /** Under vmap the whole tensor is written to, each sample into its own part. What all samples share takes no values that differ. */

@@ -273,10 +273,7 @@ export class CompiledCode {
   }
 
   #runSegments(thisArg: unknown, args: readonly unknown[]): unknown {
-    if (isTracking()) {
-      this.#notes.add(notGraphed('the function is no single graph'));
-      return this.#fn.apply(thisArg, args as unknown[]);
-    }
+    if (isTracking() && this.#segments?.recordsGradients === true) return this.#fn.apply(thisArg, args as unknown[]);
     const segments = (this.#segments ??= new SegmentedCode({
       name: this.name,
       fn: this.#fn,
@@ -299,6 +296,7 @@ export class CompiledCode {
       return segments.call(thisArg, args);
     } finally {
       if (segments.size > known) this.#countMiss();
+      if (segments.recordsGradients) this.#notes.add(notGraphed('the function is no single graph'));
     }
   }
 

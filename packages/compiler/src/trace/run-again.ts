@@ -73,6 +73,7 @@ const interpreting = (): SegmentHost => ({
   steps: new StepTrie(),
   find: () => undefined,
   add: ({ choice }) => ({ choice, guards: [], run: undefined }),
+  noteGradients: () => undefined,
   axesOf: () => [],
   isVariable: () => false,
 });

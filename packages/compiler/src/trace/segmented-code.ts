@@ -37,6 +37,8 @@ interface CompiledSegment extends SegmentPlan {
 
 export class SegmentedCode implements SegmentHost {
   readonly steps: StepTrie = new StepTrie();
+  /** Whether a call has met operators on what requires gradients. */
+  recordsGradients = false;
   readonly #function: SegmentedFunction;
   readonly #segments = new Map<string, CompiledSegment[]>();
   /** How many segments differ in numbers only. */
@@ -99,6 +101,10 @@ export class SegmentedCode implements SegmentHost {
     else alike.push(segment);
     this.#count += 1;
     return segment;
+  }
+
+  noteGradients(): void {
+    this.recordsGradients = true;
   }
 
   axesOf(slot: string, tensor: Tensor): readonly DynamicAxis[] {

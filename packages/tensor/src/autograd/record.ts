@@ -6,6 +6,7 @@ import { isTensorParameter } from '@tsinductor/graph';
 import { mayAlias } from '../alias.ts';
 import type { BoundCall } from '../bound-call.ts';
 import { inPlaceLeaf, inPlaceView, writeIntoUntracked } from './errors.ts';
+import { dependsOutside } from '../mapping/level.ts';
 import { processState } from '../process-state.ts';
 import type { Tensor } from '../tensor.ts';
 import { CallNode } from './call-node.ts';
@@ -16,6 +17,16 @@ import type { Edge } from './gradient-state.ts';
 export const isTracking = (): boolean => processState.gradients.isUsed && processState.gradients.isEnabled;
 
 export const requiresGrad = (tensor: Tensor): boolean => tensor.gradient?.requiresGrad === true;
+
+/** Whether what is made of one of the tensors is recorded now. */
+export const isTracked = (tensors: readonly Tensor[]): boolean =>
+  isTracking() && tensors.some((tensor) => requiresGrad(tensor) || dependsOutside(tensor));
+
+/** Runs `work`, which records gradients or sends them to leaves; what it meets has its memory, where it is recorded segment by segment. */
+export function recordingGradients<T>(work: () => T): T {
+  const { recorder } = processState;
+  return recorder?.tracked === undefined ? work() : recorder.tracked(work);
+}
 
 /** Where a cotangent of the tensor goes. */
 export function edgeOf(tensor: Tensor): Edge | undefined {

@@ -4,7 +4,7 @@ import { at, isFloat } from '@tsinductor/base';
 import { derivedFrom } from '../derived-function.ts';
 import { dispatchOne } from '../dispatch.ts';
 import { located } from '../location.ts';
-import { dependsOutside, levelAmong } from '../mapping/level.ts';
+import { levelAmong } from '../mapping/level.ts';
 import { differing } from '../mapping/whole.ts';
 import { processState } from '../process-state.ts';
 import { randomState } from '../random.ts';
@@ -15,7 +15,7 @@ import { notAFunction } from './errors.ts';
 import { recordEdges, recordFunction } from './function-node.ts';
 import { withGradients, withoutGradients } from './grad-mode.ts';
 import { crossingEdges, partialPass } from './backward.ts';
-import { isTracking, requiresGrad } from './record.ts';
+import { isTracked, isTracking, recordingGradients, requiresGrad } from './record.ts';
 import { floatsIn, mapTensors, partsOf } from './trees.ts';
 import type { GradientOf } from './trees.ts';
 
@@ -55,7 +55,9 @@ export function customVjp<Args extends readonly unknown[], Result, Saved>(
     if (typeof each !== 'function') throw located(notAFunction('customVjp', each));
   const step = (...args: Args): Result => {
     const inputs = floatsIn(args);
-    if (!isTracking() || !inputs.some((tensor) => requiresGrad(tensor) || dependsOutside(tensor))) return fn(...args);
+    return isTracked(inputs) ? recordingGradients(() => recorded(inputs, args)) : fn(...args);
+  };
+  const recorded = (inputs: readonly Tensor[], args: Args): Result => {
     const level = levelAmong(inputs);
     const [given, saved] = withoutGradients(() => forward(...args));
     const own = (tensor: Tensor): Tensor => (inputs.includes(tensor) ? dispatchOne('detach', [tensor]) : tensor);

@@ -13,7 +13,7 @@ import { withoutGradients } from './grad-mode.ts';
 import { newGradientState } from './gradient-state.ts';
 import type { GradientHook, GradientState } from './gradient-state.ts';
 import { badArgument, notATensor } from '../errors.ts';
-import { requiresGrad } from './record.ts';
+import { recordingGradients, requiresGrad } from './record.ts';
 
 /** Options of `backward`. */
 export interface BackwardOptions {
@@ -115,7 +115,11 @@ export const gradientMembers: PropertyDescriptorMap & ThisType<Tensor> = {
       return this.gradient?.grad ?? null;
     },
     set(value: Tensor | null) {
-      stateOf(this).grad = value ?? undefined;
+      if (value === null) stateOf(this).grad = undefined;
+      else
+        recordingGradients(() => {
+          stateOf(this).grad = value;
+        });
     },
   },
   isLeaf: {
@@ -141,7 +145,9 @@ export const gradientMembers: PropertyDescriptorMap & ThisType<Tensor> = {
     writable: true,
     value(this: Tensor, gradient?: Tensor | null, options: BackwardOptions = {}): void {
       try {
-        runBackward(this, gradient, options);
+        recordingGradients(() => {
+          runBackward(this, gradient, options);
+        });
       } catch (error) {
         throw located(error);
       }
@@ -155,8 +161,10 @@ export const gradientMembers: PropertyDescriptorMap & ThisType<Tensor> = {
       if (this.isLeaf || this.gradient?.retainsGrad === true) return;
       stateOf(this).retainsGrad = true;
       hookList(this).push((gradient) => {
-        withoutGradients(() => {
-          accumulate(this, gradient, false);
+        recordingGradients(() => {
+          withoutGradients(() => {
+            accumulate(this, gradient, false);
+          });
         });
         return undefined;
       });

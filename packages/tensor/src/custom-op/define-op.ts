@@ -2,12 +2,12 @@
 // Out: a function. Names are kept in the process's state, so that two ops with one name are found when the second one
 // is defined, and not by a graph that means the other one.
 import { operators, parseOpSchema, primitives } from '@tsinductor/graph';
-import { isTracking, requiresGrad } from '../autograd/record.ts';
+import { isTracked, recordingGradients } from '../autograd/record.ts';
 import { bindCall, splitOptions } from '../bound-call.ts';
 import type { BoundCall } from '../bound-call.ts';
 import { describe } from '../errors.ts';
 import { located } from '../location.ts';
-import { dependsOutside, levelAmong } from '../mapping/level.ts';
+import { levelAmong } from '../mapping/level.ts';
 import { ownState, processState } from '../process-state.ts';
 import type { Tensor } from '../tensor.ts';
 import { assembleResult, customOpCode, hostCall, runEager, runLowering } from './custom-op.ts';
@@ -112,8 +112,8 @@ function callOp(code: CustomOpCode, given: readonly unknown[]): unknown {
   const { positional, named } = splitOptions(given);
   const call = bindCall(code.operator, positional, named);
   const run = (): readonly Tensor[] => newResults(code, call);
-  const isTracked = isTracking() && call.tensors.some((tensor) => requiresGrad(tensor) || dependsOutside(tensor));
-  return assembleResult(code, call, isTracked ? withOpGradient(code, call, run) : run());
+  const results = isTracked(call.tensors) ? recordingGradients(() => withOpGradient(code, call, run)) : run();
+  return assembleResult(code, call, results);
 }
 
 function newResults(code: CustomOpCode, call: BoundCall): readonly Tensor[] {

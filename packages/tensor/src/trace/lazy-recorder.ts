@@ -14,7 +14,7 @@ import { SizeEnvironment } from '@tsinductor/graph';
 import { isCheckFailure } from '@tsinductor/ir';
 import type { BoundCall, GivenCall } from '../bound-call.ts';
 import type { HostCall } from '../custom-op/custom-op.ts';
-import { deferredLocation } from '../location.ts';
+import { deferredLocation, maximumFrames } from '../location.ts';
 import { processState, unrecorded } from '../process-state.ts';
 import type { KernelLaunch, Placed, Recorder, Writing } from '../recorder.ts';
 import { isTensor, placeOf } from '../tensor.ts';
@@ -153,6 +153,12 @@ export class LazyRecorder implements Recorder {
     this.#endWhole(reason);
     this.#sources.protectAll();
     return unrecorded(work);
+  }
+
+  /** What gradients need later outlives the segments, so it is computed at once. */
+  tracked<T>(work: () => T): T {
+    this.#host.noteGradients();
+    return this.suspend(work, 'gradients are recorded');
   }
 
   trust<T>(work: () => T): T {
@@ -354,8 +360,8 @@ export class LazyRecorder implements Recorder {
   }
 }
 
-/** Why a segment ends, and where; the line is looked for where somebody asks. */
-const because = (reason: string) => (): SegmentCause => ({ reason, location: deferredLocation() });
+/** Why a segment ends, and where; the line is looked for where somebody asks. It may be a step of a gradient, far below the program. */
+const because = (reason: string) => (): SegmentCause => ({ reason, location: deferredLocation(maximumFrames) });
 
 /** A segment that is recorded, and what is noted of it for the next time. */
 interface RecordedSegment {

@@ -62,6 +62,8 @@ export interface SegmentHost extends InputMemory {
   readonly steps: StepTrie;
   find(key: string, sizes: SizeEnvironment): SegmentPlan | undefined;
   add(segment: NewSegment): SegmentPlan;
+  /** The program records gradients, which segments are no part of. */
+  noteGradients(): void;
 }
 
 interface SegmentSurroundings {

@@ -28,6 +28,10 @@ export class Interpreting implements SegmentHost {
       ?.find(({ guards }) => guards.every((guard) => SizeEnvironment.holds(guard, sizes.hints())));
   }
 
+  noteGradients(): void {
+    // It has no other way to run.
+  }
+
   add(segment: NewSegment): SegmentPlan {
     this.segments.push(segment);
     const program = new GraphProgram(decompose(segment.graph, segment.sizes));
