@@ -46,6 +46,11 @@ export class GraphBuilder implements Builder, InferContext {
     return node.results[value.result] ?? invalidReference(value);
   }
 
+  /** Whether a value is an input. */
+  isPlaceholder({ node }: ValueRef): boolean {
+    return this.#nodes[node]?.kind === 'placeholder';
+  }
+
   metaOf(value: ValueRef): Meta {
     return this.meta(value);
   }

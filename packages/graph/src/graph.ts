@@ -70,8 +70,28 @@ export interface HostCallNode {
   readonly target: string;
   readonly args: readonly Arg[];
   readonly attrs: Attrs;
+  /** Of a loop or a branch. */
+  readonly flow?: Flow;
   /** Of a launch, whose arguments are memories, each once: what their elements are when it begins. */
   readonly launch?: LaunchMemory;
+}
+
+/**
+ * A loop or a branch: graphs that run with the node's arguments as their inputs.
+ *
+ * - `scan`: one body, once for each row of the arguments `rows`; the attributes `steps` and `reverse` say how many there are, and in
+ *   which order. Results: the last values of what is carried, then `stacked` outputs with a row for each step.
+ * - `while`: a condition, whose first output is one boolean, and a body. Results: the last values of what is carried.
+ * - `branch`: argument 0 is one i64 and says which of the bodies runs. Results: what it carries, then `stacked` outputs.
+ */
+export interface Flow {
+  readonly form: 'scan' | 'while' | 'branch';
+  /** The argument that each input of a body is. */
+  readonly bodies: readonly { readonly graph: Graph; readonly inputs: readonly number[] }[];
+  readonly rows: readonly number[];
+  /** Arguments that become an output of the last body: in the next step, or, of a branch, as a result. */
+  readonly carried: readonly { readonly argument: number; readonly output: number }[];
+  readonly stacked: readonly number[];
 }
 
 /** How a launch uses memory. Its results are what the written ones hold afterwards. */

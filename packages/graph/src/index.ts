@@ -5,6 +5,7 @@ export type {
   Attrs,
   Graph,
   GraphNode,
+  Flow,
   LaunchMemory,
   Meta,
   ScalarRef,

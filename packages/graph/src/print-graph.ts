@@ -11,8 +11,10 @@ import type {
   Arg,
   Attr,
   Attrs,
+  Flow,
   Graph,
   GraphNode,
+  HostCallNode,
   LaunchMemory,
   Meta,
   NodeOrigin,
@@ -22,13 +24,24 @@ import type {
 
 export function printGraph(graph: Graph): string {
   const lines = new Lines();
-  for (const node of graph.nodes) lines.line(printNode(node));
+  for (const node of graph.nodes) {
+    lines.line(printNode(node));
+    if (node.kind === 'host' && node.flow !== undefined) printBodies(node, node.flow, lines);
+  }
   lines.line(`return ${graph.outputs.map((value) => printValue(value, graph.nodes[value.node])).join(', ')}`);
   for (const { placeholder, output } of graph.mutations)
     lines.line(`input ${String(placeholder)} := output ${String(output)}`);
   for (const { name, placeholder, axis } of graph.sizes)
     lines.line(`${name} := size ${String(axis)} of input ${String(placeholder)}`);
   return lines.toString();
+}
+
+/** The graphs of a loop or a branch, below it: which of its arguments are their inputs, and what they are. */
+function printBodies({ args }: HostCallNode, { bodies }: Flow, lines: Lines): void {
+  for (const { graph, inputs } of bodies) {
+    lines.line(`  body of (${inputs.map((input) => printArg(at(args, input))).join(', ')})`);
+    for (const line of printGraph(graph).split('\n')) if (line !== '') lines.line(`    ${line}`);
+  }
 }
 
 export function printNode(node: GraphNode): string {
@@ -42,10 +55,10 @@ export function printNode(node: GraphNode): string {
     case 'call':
       return `${head} = ${node.target}(${[...node.args.map(printArg), ...printAttrs(node.attrs)].join(', ')})${tail}`;
     case 'host': {
-      const { target, args, attrs, launch } = node;
+      const { target, args, attrs, launch, flow } = node;
       const operands = launch === undefined ? args.map(printArg) : printOperands(args, launch);
-      const caller = launch === undefined ? 'host' : 'launch';
-      return `${head} = ${caller} ${target}(${[...operands, ...printAttrs(attrs)].join(', ')})${tail}`;
+      const caller = flow === undefined ? (launch === undefined ? 'host ' : 'launch ') : '';
+      return `${head} = ${caller}${target}(${[...operands, ...printAttrs(attrs)].join(', ')})${tail}`;
     }
   }
 }

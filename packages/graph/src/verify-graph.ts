@@ -2,7 +2,7 @@
 import { at, isTsInductorError, stableStringify } from '@tsinductor/base';
 import { valuesOf } from './argument-reader.ts';
 import { brokenGraph } from './errors.ts';
-import type { Graph, GraphNode, Meta, ValueRef } from './graph.ts';
+import type { Flow, Graph, GraphNode, Meta, ValueRef } from './graph.ts';
 import { operatorFor, primitives } from './operator-table.ts';
 import { printNode } from './print-graph.ts';
 import { SizeEnvironment } from './size-environment.ts';
@@ -39,13 +39,33 @@ export function verifyGraph(graph: Graph, options: VerifyOptions = {}): void {
 function verifyHost(graph: Graph, node: GraphNode & { readonly kind: 'host' }, options: VerifyOptions): void {
   if (options.primitivesOnly === true) throw broken(node, 'only primitives may be left');
   for (const value of valuesOf(node.args)) requireValue(graph, value, { before: node.id, where: printNode(node) });
-  const { args, launch, results } = node;
+  const { args, launch, results, flow } = node;
+  if (flow !== undefined) verifyFlow(node, flow, options);
   if (launch === undefined) return;
   const isMemory = (position: number): boolean => position >= 0 && position < args.length;
   if (launch.homes.length !== args.length || !launch.operands.every(({ memory }) => isMemory(memory)))
     throw broken(node, 'its operands lie in its memories, each of which has a home');
   if (launch.written.length !== results.length || !launch.written.every(isMemory))
     throw broken(node, 'its results are what its written memories hold');
+}
+
+function verifyFlow(
+  { args, results }: GraphNode & { readonly kind: 'host' },
+  flow: Flow,
+  options: VerifyOptions,
+): void {
+  const { bodies, carried, stacked } = flow;
+  for (const { graph, inputs } of bodies) {
+    verifyGraph(graph, options);
+    const placeholders = graph.nodes.filter((node) => node.kind === 'placeholder').length;
+    if (inputs.length !== placeholders || !inputs.every((input) => input >= 0 && input < args.length))
+      throw brokenGraph(`a body of a ${flow.form} takes arguments that the node does not have`);
+  }
+  const outputs = bodies.at(-1)?.graph.outputs.length ?? 0;
+  const isOutput = (output: number): boolean => output >= 0 && output < outputs;
+  const isBound = carried.every(({ argument, output }) => argument >= 0 && argument < args.length && isOutput(output));
+  if (!isBound || !stacked.every(isOutput) || results.length !== carried.length + stacked.length)
+    throw brokenGraph(`the results of a ${flow.form} are none of its body's outputs`);
 }
 
 type Call = GraphNode & { readonly kind: 'call' };

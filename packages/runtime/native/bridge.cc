@@ -19,6 +19,7 @@
 #include "abi.h"
 #include "float-environment.h"
 #include "foreign-call.h"
+#include "loop.h"
 #include "memory.h"
 #include "thread-pool.h"
 #include "watches.h"
@@ -292,6 +293,18 @@ napi_value callAsync(napi_env env, napi_callback_info info) {
   return promise;
 }
 
+// loop(program): the status of the call that failed, or 0; see loop.h.
+napi_value runLoop(napi_env env, napi_callback_info info) {
+  Arguments arguments(env, info);
+  auto *program = static_cast<double *>(dataOf(env, arguments.values[0]));
+  int status = 0;
+  if (!loops::run(program, [](size_t id) { return entryPages[id / entriesPerPage][id % entriesPerPage]; }, &runtime, &status))
+    return fail(env, "OUT_OF_MEMORY", "the system has no memory left");
+  napi_value result = nullptr;
+  napi_create_int32(env, status, &result);
+  return result;
+}
+
 // ---- threads and probes
 
 napi_value setThreads(napi_env env, napi_callback_info info) {
@@ -332,7 +345,7 @@ extern "C" __attribute__((visibility("default"))) napi_value napi_register_modul
     napi_callback function;
   } functions[] = {
       {"allocate", allocate}, {"release", release}, {"addressOf", addressOf}, {"preferHugePages", preferHugePages},
-      {"load", load},         {"bind", bind},       {"callAsync", callAsync}, {"setThreads", setThreads},
+      {"load", load},         {"bind", bind},       {"callAsync", callAsync}, {"loop", runLoop}, {"setThreads", setThreads},
       {"readMxcsr", readMxcsr}, {"resetMxcsr", resetMxcsr}, {"openWatches", openWatches}, {"watch", watch}, {"takeFound", takeFound},
   };
   for (const auto &entry : functions) {

@@ -51,6 +51,11 @@ export interface Bridge {
   /** The same call on a thread of its own, with the values that the table has now. */
   callAsync(entry: EntryId, table: Float64Array, counts: TableCounts): Promise<number>;
   /**
+   * Calls entries again and again by a program, whose layout `native/loop.h` gives; returns the status of the call that failed, or 0. What
+   * its addresses point to stays alive and in place meanwhile.
+   */
+  loop(program: Float64Array): number;
+  /**
    * Sets how many threads `parallel` may use, in the whole process; returns the number in force (1 to 256). To ask for
    * what was asked last costs nothing.
    */
@@ -77,6 +82,7 @@ interface NativeBridge {
   load(path: string, symbol: string): number;
   bind(entry: number, table: Float64Array, buffers: number, sizes: number): () => number;
   callAsync(entry: number, table: Float64Array, buffers: number, sizes: number): Promise<number>;
+  loop(program: Float64Array): number;
   setThreads(threads: number): number;
   readMxcsr(): number;
   /** Sets the control bits to those of JavaScript; returns whether they were others. */
@@ -123,6 +129,7 @@ function wrap(native: NativeBridge): Bridge {
       }
       return last.inForce;
     },
+    loop: (program) => native.loop(program),
     readMxcsr: () => native.readMxcsr(),
   };
 }

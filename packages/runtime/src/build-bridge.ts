@@ -51,6 +51,7 @@ const sourceNames = [
   'foreign-call.h',
   'memory.h',
   'thread-placement.h',
+  'loop.h',
   'thread-pool.h',
   'watches.h',
 ] as const;

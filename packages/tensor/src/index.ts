@@ -44,6 +44,7 @@ export { hessian, jacfwd, jacrev } from './autograd/jacobians.ts';
 export { grad, jvp, linearize, valueAndGrad, vjp } from './autograd/transforms.ts';
 export type { GradOptions } from './autograd/transforms.ts';
 export { vmap } from './mapping/vmap.ts';
+export * from './control-flow/index.ts';
 export type { VmapOptions } from './mapping/vmap.ts';
 export type { AxesOf } from './mapping/axes.ts';
 export { checkpoint, customVjp, stopGradient } from './autograd/steps.ts';

@@ -27,15 +27,8 @@ export { partsOfDerived } from './derived-function.ts';
 export { isRecording, ownState, recorderInUse, unrecorded } from './process-state.ts';
 export type { KernelLaunch, Placed, Recorded, Recorder } from './recorder.ts';
 export { outsideScopes } from './scope.ts';
-export {
-  acquireBlock,
-  allocate,
-  allocateBlock,
-  allocateOn,
-  allocateResult,
-  releaseBlock,
-  setStorageProvider,
-} from './storage.ts';
+export { acquireBlock, allocate, allocateBlock, allocateOn, allocateResult } from './storage.ts';
+export { releaseBlock, setStorageProvider } from './storage.ts';
 export type { Storage, StorageProvider } from './storage.ts';
 export { fulfil, placedTensor, placeOf, sharesMemory, writesAreShared } from './tensor.ts';
 export { sendTo } from './transfer.ts';

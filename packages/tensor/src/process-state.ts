@@ -77,9 +77,12 @@ export const recorderInUse = (): Recorder | undefined => processState.recorder;
 export const isRecording = (): boolean => processState.recorder !== undefined;
 
 /** Runs `work` as if nothing were traced. */
-export function unrecorded<T>(work: () => T): T {
+export const unrecorded = <T>(work: () => T): T => recordedBy(undefined, work);
+
+/** Runs `work` with that recorder in the place of the one there is. */
+export function recordedBy<T>(next: Recorder | undefined, work: () => T): T {
   const { recorder } = processState;
-  processState.recorder = undefined;
+  processState.recorder = next;
   try {
     return work();
   } finally {

@@ -12,6 +12,7 @@
 import { at, isFloat } from '@tsinductor/base';
 import type { DType } from '@tsinductor/base';
 import { convertElement, makeElements } from './element-array.ts';
+import { withoutGradients } from './autograd/grad-mode.ts';
 import { tensorOfElements } from './create.ts';
 import { ambientDevice, onDevice, parseDevice } from './device.ts';
 import type { DeviceName } from './device.ts';
@@ -55,6 +56,22 @@ export function randomState(): Tensor {
     unrecorded(() => onDevice('cpu', () => tensorOfElements(new BigInt64Array(2), 'i64', [2])));
   // Outside of any scope: it lives as long as the process.
   return (processState.randomState ??= outsideScopes(make));
+}
+
+/** A copy of it, which later draws leave as it is. */
+export const savedRandomState = (): Tensor => withoutGradients(() => dispatchOne('clone', [randomState()]));
+
+/** Does `work` with the random numbers that followed when `state` was saved, and goes on as if it had drawn none. Undefined: just does it. */
+export function withRandomState<T>(state: Tensor | undefined, work: () => T): T {
+  if (state === undefined) return work();
+  const after = savedRandomState();
+  const restore = (to: Tensor): unknown => copyInto(randomState(), to, { operation: 'random numbers as before' });
+  restore(state);
+  try {
+    return work();
+  } finally {
+    restore(after);
+  }
 }
 
 /** Numbers are drawn on the host, and in a graph where they are used. */

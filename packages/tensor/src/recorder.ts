@@ -1,7 +1,8 @@
 // Who writes operators down instead of running them. While a recorder is in its slot (for the synchronous extent of a
 // trace), every operator, creation and write goes to it; tensors that it makes belong to it and have no memory yet.
 import type { DType } from '@tsinductor/base';
-import type { Attrs, SizeEnvironment } from '@tsinductor/graph';
+import type { Attrs, Flow, Graph, SizeEnvironment } from '@tsinductor/graph';
+import type { Index } from '@tsinductor/ir';
 import type { Device } from './device.ts';
 import type { BoundCall, GivenCall } from './bound-call.ts';
 import type { HostCall } from './custom-op/custom-op.ts';
@@ -9,6 +10,7 @@ import type { ElementValue } from './element-array.ts';
 import type { Layout } from './layout.ts';
 import type { Storage } from './storage.ts';
 import type { Tensor } from './tensor.ts';
+import type { TraceResult } from './trace/trace-result.ts';
 
 /** A tensor's memory: what an eager tensor always has, and a traced one after it was computed. */
 export interface Placed {
@@ -43,6 +45,54 @@ export interface Writing {
   readonly isUniform?: boolean;
 }
 
+/** A parameter of a body: a tensor of the recorder, or the rows of one. */
+export interface Formal {
+  readonly tensor: Tensor;
+  readonly isRow: boolean;
+}
+
+/** What a body does with its parameters. */
+export type BodyRun = (tensors: readonly Tensor[]) => readonly Tensor[];
+
+/** The body of a loop or a branch, which ran once on stand-ins. */
+export interface OpenBody {
+  readonly outputs: readonly Tensor[];
+  /** Tensors from outside that it writes to. */
+  readonly written: readonly Tensor[];
+  /** Its graph; what it writes to comes behind its outputs. Tensors from outside are parameters behind its own. */
+  close(written: readonly Tensor[]): ClosedBody;
+}
+
+export interface ClosedBody {
+  readonly graph: Graph;
+  readonly hosts: TraceResult['hosts'];
+  readonly captures: readonly Tensor[];
+}
+
+/** A loop or a branch, as a recorder takes it. Bodies take operands in order, then what they capture. */
+export interface FlowCall {
+  readonly kind: 'flow';
+  readonly form: Flow['form'];
+  readonly name: string;
+  readonly operands: readonly Tensor[];
+  /** Operands whose rows are passed, of a scan. */
+  readonly rows: readonly number[];
+  /** Operands that are another value in the next step: an output of the last body. */
+  readonly carried: readonly { readonly operand: number; readonly output: number }[];
+  /** Outputs of the body that are results with a row for each step, of a scan; results, of branches. */
+  readonly stacked: readonly number[];
+  readonly bodies: readonly OpenBody[];
+  readonly steps?: Index;
+  readonly isReverse?: boolean;
+}
+
+/** What the bodies of a flow node call. */
+export interface FlowBodies {
+  readonly kind: 'flow';
+  readonly name: string;
+  readonly hosts: readonly TraceResult['hosts'][];
+}
+
 export interface Recorder {
   /** Whether the values that a program reads are computed; otherwise reading is refused. */
   readonly isLazy: boolean;
@@ -56,6 +106,10 @@ export interface Recorder {
   host(call: HostCall): readonly Tensor[];
   /** A kernel, which writes to some of its operands. */
   launch(launch: KernelLaunch): void;
+  /** Traces the body of a loop or a branch; absent, as `flow`, where these run as the program says. */
+  openBody?(name: string, formals: readonly Formal[], run: BodyRun): OpenBody;
+  /** A loop or a branch: the results. What its bodies write to is written. */
+  flow?(call: FlowCall): readonly Tensor[];
   /** A literal: contiguous elements that do not depend on inputs, on the device where things are made. */
   literal(bytes: Uint8Array, meta: { readonly dtype: DType; readonly shape: readonly number[] }): Tensor;
   /** Writes `value` (of the target's shape and dtype) into `target`, for everyone who sees its memory. */

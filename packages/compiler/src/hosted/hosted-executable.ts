@@ -11,9 +11,10 @@ import { badOpMeta } from '@tsinductor/tensor/internal';
 import type { Tensor } from '@tsinductor/tensor';
 import type { Executable } from '../run/executable.ts';
 import { jointState, jointTiers } from '../run/tiered-executable.ts';
-import type { HostedGraph, HostPart, LaunchPart, TracedPart } from './hosted-graph.ts';
+import type { FlowPart, HostedGraph, HostPart, LaunchPart, TracedPart } from './hosted-graph.ts';
 import { HostedValues } from './hosted-values.ts';
 import type { KernelReport, TierReport } from '../report.ts';
+import { runFlow } from './run-flow.ts';
 import { runLaunch } from './run-launch.ts';
 
 type Sizes = ReadonlyMap<string, number>;
@@ -21,14 +22,20 @@ interface CompiledPart {
   readonly executable: Executable;
   readonly part: TracedPart & { readonly kind: 'graph' };
 }
-type Step = CompiledPart | { readonly part: HostPart | LaunchPart };
+interface CompiledFlow {
+  readonly bodies: readonly Executable[];
+  readonly part: FlowPart;
+}
+type Step = CompiledPart | CompiledFlow | { readonly part: HostPart | LaunchPart };
 
-/** `executables` are those of the graphs among the parts, in order. */
+/** `executables` are those of the graphs among the parts and of the bodies of loops and branches, in order. */
 export function hostedExecutable({ graph, parts }: HostedGraph, executables: readonly Executable[]): Executable {
   let next = 0;
-  const steps = parts.map((part): Step =>
-    part.kind === 'graph' ? { part, executable: at(executables, next++) } : { part },
-  );
+  const steps = parts.map((part): Step => {
+    if (part.kind === 'graph') return { part, executable: at(executables, next++) };
+    if (part.kind === 'flow') return { part, bodies: part.bodies.map(() => at(executables, next++)) };
+    return { part };
+  });
   const tiers = jointTiers(executables);
   const uses = steps.map(({ part }) => (part.kind === 'graph' ? part.inputs : valuesOf(part.node.args)));
   const placeholders = graph.nodes
@@ -44,6 +51,7 @@ export function hostedExecutable({ graph, parts }: HostedGraph, executables: rea
       );
       steps.forEach((step, position) => {
         if ('executable' in step) runGraph(step, values);
+        else if ('bodies' in step) runFlow(step, values, sizes);
         else if (step.part.kind === 'host') runHost(step.part, values, sizes);
         else runLaunch(step.part, values, { sizes, step: position });
       });
@@ -97,7 +105,7 @@ function requireMeta(
 }
 
 function reportOf(graph: Graph, steps: readonly Step[]): Executable['report'] {
-  const reports = steps.flatMap((step) => ('executable' in step ? [step.executable.report] : []));
+  const reports = steps.flatMap((step) => executablesOf(step).map(({ report }) => report));
   const hosts = steps.flatMap(({ part }) => (part.kind === 'host' ? [describeHost(part.node)] : []));
   const places = [...new Set(reports.map(({ runsOn }) => runsOn))];
   const own = [
@@ -122,6 +130,9 @@ function reportOf(graph: Graph, steps: readonly Step[]): Executable['report'] {
   };
 }
 
+const executablesOf = (step: Step): readonly Executable[] =>
+  'executable' in step ? [step.executable] : 'bodies' in step ? step.bodies : [];
+
 /** Of parts that are called together: the state of the one that is furthest from native code. */
 const tiersOf = (parts: readonly TierReport[]): TierReport => ({
   state: jointState(parts.map(({ state }) => state)),
@@ -129,8 +140,7 @@ const tiersOf = (parts: readonly TierReport[]): TierReport => ({
 });
 
 function kernelsOf(step: Step): readonly KernelReport[] {
-  if ('executable' in step) return step.executable.report.kernels;
-  if (step.part.kind === 'host') return [];
+  if (step.part.kind !== 'launch') return executablesOf(step).flatMap(({ report }) => report.kernels);
   const { target, origin } = step.part.node;
   return [{ name: target, description: `launched as it was written${placeOf(origin)}` }];
 }

@@ -3,11 +3,11 @@
 // parts in primitives, and a request for each.
 import { at, invariant } from '@tsinductor/base';
 import type { Config } from '@tsinductor/config';
-import { decompose, resolveSizes, splitAtHosts } from '@tsinductor/graph';
-import type { Graph, GraphPart, HostNode, LaunchMemory, SizeEnvironment, ValueRef } from '@tsinductor/graph';
+import { decompose, resolveSizes, splitAtHosts, valuesOf } from '@tsinductor/graph';
+import type { Flow, Graph, GraphPart, HostNode, LaunchMemory, SizeEnvironment, ValueRef } from '@tsinductor/graph';
 import { evaluateIndex } from '@tsinductor/ir';
 import { zeros } from '@tsinductor/tensor';
-import type { Tensor } from '@tsinductor/tensor';
+import type { Device, Tensor } from '@tsinductor/tensor';
 import type { HostCall, KernelLaunch, TraceResult } from '@tsinductor/tensor/internal';
 import { noLowering } from '../errors.ts';
 import { configUnder } from '../mode.ts';
@@ -21,7 +21,8 @@ export type TracedPart =
       readonly outputs: GraphPart['outputs'];
     }
   | HostPart
-  | LaunchPart;
+  | LaunchPart
+  | FlowPart;
 
 export interface HostPart {
   readonly kind: 'host';
@@ -37,6 +38,15 @@ export interface LaunchPart {
 
 type LaunchNode = HostNode & { readonly launch: LaunchMemory };
 
+/** A loop or a branch, with each of its bodies as what is compiled of it. */
+export interface FlowPart {
+  readonly kind: 'flow';
+  readonly node: FlowNode;
+  readonly bodies: readonly TracedProgram[];
+}
+
+type FlowNode = HostNode & { readonly flow: Flow };
+
 export interface HostedGraph {
   /** The whole, host nodes among its calls. */
   readonly graph: Graph;
@@ -50,16 +60,29 @@ export function tracedProgram(graph: Graph, hosts: TraceResult['hosts'], sizes: 
   if (hosts.length === 0) return { graph, primitives: decompose(graph, sizes) };
   let next = 0;
   const parts = splitAtHosts(graph).map((part): TracedPart => {
-    if (part.kind === 'host') return hostPart(part.node, at(hosts, next++));
+    if (part.kind === 'host') return partOf(part.node, at(hosts, next++), sizes);
     const traced = { graph: part.graph, primitives: decompose(part.graph, sizes) };
     return { kind: 'graph', traced, inputs: part.inputs, outputs: part.outputs };
   });
   return { graph, parts };
 }
 
+function partOf(node: HostNode, call: TraceResult['hosts'][number], sizes: SizeEnvironment): TracedPart {
+  if (call.kind !== 'flow') return hostPart(node, call);
+  const found = flowNode(node);
+  const bodies = found.flow.bodies.map(({ graph }, body) => tracedProgram(graph, at(call.hosts, body), sizes));
+  return { kind: 'flow', node: found, bodies };
+}
+
 function hostPart(node: HostNode, call: HostCall | KernelLaunch): HostPart | LaunchPart {
   if (call.kind === 'op') return { kind: 'host', node, call };
   return { kind: 'launch', node: launchNode(node), call };
+}
+
+function flowNode(node: HostNode): FlowNode {
+  const { flow } = node;
+  invariant(flow !== undefined, `${node.target} is a loop or a branch, and its node has no bodies`);
+  return { ...node, flow };
 }
 
 function launchNode(node: HostNode): LaunchNode {
@@ -81,7 +104,9 @@ export function resolveProgram(program: TracedProgram, sizes: SizeEnvironment): 
       return { ...part, traced };
     }
     const node = at(graph.nodes, part.node.id);
-    return node.kind === 'host' ? hostPart(node, part.call) : part;
+    if (node.kind !== 'host') return part;
+    if (part.kind !== 'flow') return hostPart(node, part.call);
+    return { ...part, node: flowNode(node), bodies: part.bodies.map((body) => resolveProgram(body, sizes)) };
   });
   return { graph, parts };
 }
@@ -95,8 +120,8 @@ export function graphParts(
   { graph, parts }: HostedGraph,
   request: PrepareRequest,
   config: Config,
-): readonly { readonly traced: TracedGraph; readonly request: PrepareRequest }[] {
-  const { examples, placement } = request;
+): readonly { readonly traced: TracedProgram; readonly request: PrepareRequest }[] {
+  const { examples, placement, frozen } = request;
   const [host] = parts.flatMap((part) => (part.kind === 'host' ? [part.node] : []));
   if (host !== undefined && !configUnder(config, request).implicitFallbacks)
     throw noLowering(host.target, host.origin.location);
@@ -116,10 +141,46 @@ export function graphParts(
       { dtype },
     );
   };
+  const isNeeded = typeof request.backend === 'function' || graph.sizes.length > 0;
+  /** Of what one part takes: its own inputs, and which of them are frozen. */
+  const within = (inputs: readonly ValueRef[], outputs: readonly Device[]): PrepareRequest => {
+    const places = inputs.flatMap(({ node }, place) =>
+      frozen?.has(placeholders.indexOf(node)) === true ? [place] : [],
+    );
+    const own = { ...request, examples: isNeeded ? inputs.map(exampleOf) : [], placement: { ...placement, outputs } };
+    return frozen === undefined ? own : { ...own, frozen: new Set(places) };
+  };
   return parts.flatMap((part) => {
+    if (part.kind === 'flow')
+      return part.bodies.map((traced, body) => ({ traced, request: bodyRequest(part, { body, within, sizes }) }));
     if (part.kind !== 'graph') return [];
-    const own = typeof request.backend === 'function' ? part.inputs.map(exampleOf) : [];
     const outputs = part.outputs.map((value) => placement.outputs[outputOf(value)] ?? placement.device);
-    return [{ traced: part.traced, request: { ...request, examples: own, placement: { ...placement, outputs } } }];
+    return [{ traced: part.traced, request: within(part.inputs, outputs) }];
   });
+}
+
+interface WithinGraph {
+  readonly body: number;
+  readonly within: (inputs: readonly ValueRef[], outputs: readonly Device[]) => PrepareRequest;
+  readonly sizes: ReadonlyMap<string, number>;
+}
+
+/** What a body is passed changes from step to step, so nothing of it is frozen; the rows of an argument are examples of rows. */
+function bodyRequest({ node, bodies }: FlowPart, { body, within, sizes }: WithinGraph): PrepareRequest {
+  const { inputs } = at(node.flow.bodies, body);
+  const values = valuesOf(node.args);
+  const { graph } = at(bodies, body);
+  const { frozen: _, ...request } = within(
+    inputs.map((input) => at(values, input)),
+    [],
+  );
+  const placeholders = graph.nodes.filter(({ kind }) => kind === 'placeholder');
+  const examples = request.examples.map((example, position) => {
+    const { shape, dtype } = at(at(placeholders, position).results, 0);
+    const isRow = node.flow.rows.includes(at(inputs, position));
+    const own = shape.map((size) => evaluateIndex(size, { sizes }));
+    return isRow ? zeros(own, { dtype }) : example;
+  });
+  const outputs = graph.outputs.map(() => request.placement.device);
+  return { ...request, examples, placement: { ...request.placement, outputs } };
 }

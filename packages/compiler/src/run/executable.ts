@@ -1,4 +1,5 @@
 // What a compiled graph becomes: something that takes the graph's inputs and gives its outputs.
+import type { Bridge, EntryId } from '@tsinductor/runtime';
 import type { Tensor } from '@tsinductor/tensor';
 import type { GraphReport } from '../report.ts';
 
@@ -7,9 +8,25 @@ export interface Executable {
   run(inputs: readonly Tensor[]): Tensor[];
   /** Whether `run` is done with the list itself when it returns, and calls nobody meanwhile who could fill it anew. */
   readonly borrowsInputs?: boolean;
+  /** What native loops call, for inputs such as these; absent, or undefined, where each run goes through JavaScript. */
+  loopCall?(inputs: readonly Tensor[]): LoopCall | undefined;
   readonly report: Omit<GraphReport, 'guards'>;
   /** Where native code is built beside the calls. */
   readonly tiers?: Tiers;
+}
+
+/** A compiled graph as a loop of the bridge calls it. */
+export interface LoopCall {
+  readonly bridge: Bridge;
+  readonly entry: EntryId;
+  readonly threads: number;
+  /** Addresses of the inputs, outputs from `outputsAt` on, of what the code keeps; then sizes. The caller's own. */
+  readonly table: Float64Array;
+  readonly counts: { readonly buffers: number; readonly sizes: number };
+  readonly outputsAt: number;
+  readonly makeOutputs: () => readonly Tensor[];
+  /** Throws what a run throws whose code returns that status. */
+  readonly fail: (status: number) => never;
 }
 
 /** Which tier answers: the lower one while native code is built, native code, or the lower one for good. */

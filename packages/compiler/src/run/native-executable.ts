@@ -11,7 +11,7 @@ import type { Tensor } from '@tsinductor/tensor';
 import { checkFailed } from '../errors.ts';
 import { CallFrame } from './call-frame.ts';
 import type { CalledCode } from './call-frame.ts';
-import type { Executable } from './executable.ts';
+import type { Executable, LoopCall } from './executable.ts';
 import { memoryOf } from './kept-memory.ts';
 import { outputMaker } from './output-maker.ts';
 import type { OutputMaker } from './output-maker.ts';
@@ -43,6 +43,8 @@ export class NativeExecutable implements Executable {
   readonly #constants: Storage | undefined;
   #workspace: Storage | undefined;
   readonly #profile: KernelProfile | undefined;
+  readonly #plan: Plan;
+  readonly #native: NativeEntry;
   /** Where sizes begin in the table: behind all buffers, of which the clocks are the last. */
   readonly #sizesAt: number;
   /** The sizes that stand in the table. */
@@ -52,6 +54,8 @@ export class NativeExecutable implements Executable {
 
   constructor(plan: Plan, native: NativeEntry, report: Executable['report']) {
     this.#siteOf = native.siteOf;
+    this.#plan = plan;
+    this.#native = native;
     this.report = report;
     this.#frame = new CallFrame(plan, native);
     this.#profile = native.profile;
@@ -91,6 +95,31 @@ export class NativeExecutable implements Executable {
     if (status !== 0) this.#fail(status, outputs);
     this.#frame.close(inputs, outputs);
     return outputs;
+  }
+
+  /** What a loop calls again and again with other addresses; undefined where a run does more than call. */
+  loopCall(inputs: readonly Tensor[]): LoopCall | undefined {
+    if (this.#profile !== undefined || this.#plan.mutations.length > 0) return undefined;
+    const sizes = this.#frame.open(inputs);
+    const { plan, table: own } = { plan: this.#plan, table: this.#table };
+    if (sizes !== this.#written) this.#writeSizes(sizes);
+    const table = Float64Array.from(own);
+    inputs.forEach((input, slot) => {
+      table[slot] = input.address;
+    });
+    const after = inputs.length + plan.outputs.length;
+    table[after] = this.#constants?.address ?? 0;
+    table[after + 1] = this.#workspaceAddress(this.#workspaceBytes(sizes));
+    return {
+      bridge: this.#native.bridge,
+      entry: this.#native.entry,
+      threads: this.#native.threads,
+      table,
+      counts: { buffers: this.#sizesAt, sizes: plan.sizes.length },
+      outputsAt: inputs.length,
+      makeOutputs: () => this.#outputs.map((make) => make(sizes)),
+      fail: (status) => this.#fail(status, []),
+    };
   }
 
   #writeSizes(sizes: Sizes): void {

@@ -38,6 +38,8 @@ export function helpersOf(root: Helper, given: readonly unknown[]): readonly Hel
 }
 
 function namedBy({ fn, closure }: Helper): readonly object[] {
+  const parts = partsOfDerived(fn);
+  if (parts !== undefined) return programs(parts);
   const root = parseFunction(sourceOf(fn));
   const values: unknown[] = [];
   if (root === undefined) return [];

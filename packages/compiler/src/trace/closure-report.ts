@@ -1,5 +1,6 @@
 // What is said once of the variables around a compiled function. In: the function. Out: notes with name, line and remedy, and a watch
 // over those that can change.
+import { partsOfDerived } from '@tsinductor/tensor/internal';
 import { captureRemedy } from '../errors.ts';
 import { CaptureWatch } from './capture-watch.ts';
 import { findOuterWrites } from './closure.ts';
@@ -45,6 +46,8 @@ function reportOne(
   { name, fn, file, captured, guarded }: Inspected,
   closure: ReadonlyMap<string, unknown> | undefined,
 ): ClosureReport {
+  // Of what is ours there is nothing to say: what it was made of is among the helpers.
+  if (partsOfDerived(fn) !== undefined) return { notes: [], watches: [] };
   const writes = findOuterWrites(fn).map(({ name: variable, line }) => ({
     topic: `CLOSURE_WRITE ${name} ${variable}`,
     text: `line ${String(line)} of ${name} writes to ${variable}, which is outside the function: this happens once, when it is traced; return the value instead`,

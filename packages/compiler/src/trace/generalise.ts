@@ -286,7 +286,12 @@ function probe(call: Call, tracing: Tracing, { search, round }: { search: Search
   };
   const traced = attempted(() => traceOnce(call, tracing, { ...planOf(search, round), adapt, sawLiteral }));
   if (traced === undefined) return undefined;
-  const rest = traced.graph.nodes.flatMap((node) => (node.kind === 'host' ? [JSON.stringify(node.attrs)] : []));
+  // What bodies of loops and branches call is in the log, as all calls are.
+  const rest = traced.graph.nodes.flatMap((node) => {
+    if (node.kind !== 'host') return [];
+    const flow = node.flow && { ...node.flow, bodies: node.flow.bodies.map(({ inputs }) => inputs) };
+    return [JSON.stringify([node.target, node.attrs, flow])];
+  });
   return {
     structure: [...log.structure, ...log.literals, ...rest, JSON.stringify(traced.template, withEveryValue)],
     log,

@@ -14,7 +14,7 @@
 // what is in one that never changes is watched, and an object with one that does change is none that a graph can depend on.
 import { types } from 'node:util';
 import { isTensor } from '@tsinductor/tensor';
-import { ownState } from '@tsinductor/tensor/internal';
+import { ownState, partsOfDerived } from '@tsinductor/tensor/internal';
 import { observedWrite, privateState } from '../errors.ts';
 import { helpersOf } from './called-helpers.ts';
 import type { Helper } from './called-helpers.ts';
@@ -45,6 +45,7 @@ export function watchAround(fn: object, given: readonly unknown[]): OuterWatch {
 function rootsOf(functions: readonly Helper[], given: readonly unknown[]): readonly Found[] {
   const known = new Set<unknown>(given);
   return functions.flatMap((helper) => {
+    if (partsOfDerived(helper.fn) !== undefined) return [];
     const names = namesIn(sourceOf(helper.fn));
     return [...helper.closure].flatMap(([name, value]) => {
       if (!names.has(name) || known.has(value) || !isWatchable(value)) return [];

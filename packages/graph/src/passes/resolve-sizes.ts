@@ -20,7 +20,12 @@ function resolveNode(node: GraphNode, environment: SizeEnvironment): GraphNode {
   if (!('attrs' in node)) return { ...node, results };
   const attrs = Object.entries(node.attrs).map(([name, attr]) => [name, resolveAttr(attr, environment)] as const);
   const resolved = { ...node, results, attrs: Object.fromEntries(attrs) };
-  if (resolved.kind !== 'host' || resolved.launch === undefined) return resolved;
+  if (resolved.kind !== 'host') return resolved;
+  if (resolved.flow !== undefined) {
+    const bodies = resolved.flow.bodies.map((body) => ({ ...body, graph: resolveSizes(body.graph, environment) }));
+    return { ...resolved, flow: { ...resolved.flow, bodies } };
+  }
+  if (resolved.launch === undefined) return resolved;
   const operands = resolved.launch.operands.map((operand) => {
     const { shape, strides, offset } = operand.layout;
     const layout = { ...resolveLayout({ shape, strides }, environment), offset: environment.resolve(offset) };

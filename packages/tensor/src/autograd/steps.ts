@@ -7,8 +7,7 @@ import { located } from '../location.ts';
 import { levelAmong } from '../mapping/level.ts';
 import { differing } from '../mapping/whole.ts';
 import { processState } from '../process-state.ts';
-import { randomState } from '../random.ts';
-import { copyInto } from '../write.ts';
+import { savedRandomState, withRandomState } from '../random.ts';
 import { isTensor } from '../tensor.ts';
 import type { Tensor } from '../tensor.ts';
 import { notAFunction } from './errors.ts';
@@ -109,11 +108,8 @@ export function checkpoint<Args extends readonly unknown[], Result>(
   const kept = mapTensors(result, (tensor) => (outputs.includes(tensor) ? dispatchOne('detach', [tensor]) : tensor));
   const again = floatsIn(kept).filter((_, place) => outputs.includes(at(floatsIn(result), place)));
   recordEdges('checkpoint', { edges, results: again }, (cotangents, createGraph) => {
-    const after = savedRandomState();
-    restoreRandomState(state);
     const start = processState.gradients.nodes;
-    const made = withGradients(() => fn(...args));
-    restoreRandomState(after);
+    const made = withRandomState(state, () => withGradients(() => fn(...args)));
     const seeds = floatsIn(made)
       .filter((tensor) => requiresGrad(tensor))
       .flatMap((tensor, place) => {
@@ -123,10 +119,4 @@ export function checkpoint<Args extends readonly unknown[], Result>(
     return partialPass(seeds, edges, { start, createGraph });
   });
   return kept as Result;
-}
-
-const savedRandomState = (): Tensor => withoutGradients(() => dispatchOne('clone', [randomState()]));
-
-function restoreRandomState(state: Tensor): void {
-  copyInto(randomState(), state, { operation: 'checkpoint' });
 }

@@ -7,7 +7,7 @@
 // which. Every node carries the user's line.
 import { at } from '@tsinductor/base';
 import type { DType, SourceLocation } from '@tsinductor/base';
-import { contiguousStrides, GraphBuilder, SizeEnvironment } from '@tsinductor/graph';
+import { GraphBuilder, SizeEnvironment } from '@tsinductor/graph';
 import type { Graph, Meta, ValueRef } from '@tsinductor/graph';
 import { int } from '@tsinductor/ir';
 import type { Alias } from '../alias.ts';
@@ -27,89 +27,128 @@ import {
 } from '../errors.ts';
 import { knownLocation } from '../known-locations.ts';
 import { userLocation } from '../location.ts';
-import { processState, unrecorded } from '../process-state.ts';
-import type { KernelLaunch, Placed, Recorded, Recorder, Writing } from '../recorder.ts';
-import { guardedShape } from '../symbolic-shape.ts';
-import { placeOf, sharesMemory, Tensor, withoutPlace } from '../tensor.ts';
+import { processState, recordedBy, unrecorded } from '../process-state.ts';
+import type {
+  BodyRun,
+  FlowCall,
+  Formal,
+  KernelLaunch,
+  OpenBody,
+  Placed,
+  Recorded,
+  Recorder,
+  Writing,
+} from '../recorder.ts';
+import { placeOf, Tensor, withoutPlace } from '../tensor.ts';
 import { GraphLeaving } from './graph-leaving.ts';
 import { inputMeta } from './input-meta.ts';
 import type { DynamicAxis } from './input-meta.ts';
+import { TraceInputs } from './trace-inputs.ts';
 import type { TracedInput, TraceResult } from './trace-result.ts';
 import { aliasesOf } from './output-aliases.ts';
+import { inputsOver, othersOver } from './memory-roots.ts';
+import { newMemory, recordedTensor } from './recorded-tensor.ts';
+import { recordFlow } from './record-flow.ts';
+import { TracedBody } from './traced-body.ts';
 import { recordCall } from './record-call.ts';
 import { recordHost } from './record-host.ts';
 import { recordLaunch } from './record-launch.ts';
 import { literalTensor, recordLiteral } from './record-literal.ts';
 import { placementOf } from './placement.ts';
+import { optionsWithin } from './trace-options.ts';
 import type { AdaptedCall, TraceOptions } from './trace-options.ts';
-import { aliasesOfCall, valueOf, viewThrough, writeThrough } from './traced-memory.ts';
+import { aliasesOfCall, argumentMeta, valueOf, viewThrough, writeThrough } from './traced-memory.ts';
 import type { Memory, TracedView } from './traced-memory.ts';
-import { twinOf } from './twin.ts';
 import { isUndone, repeatsElements } from './undo-view.ts';
 
 export class TraceSession implements Recorder {
   readonly isLazy = false;
   readonly sizes: SizeEnvironment;
-  readonly #builder: GraphBuilder;
+  readonly builder: GraphBuilder;
   readonly #options: TraceOptions;
   readonly #recorder: Recorder;
   readonly #locate: () => SourceLocation | undefined;
-  readonly #placeholders: TracedInput[] = [];
-  readonly #placeholderRefs: ValueRef[] = [];
+  readonly #given: TraceInputs;
   readonly #captured = new Map<Tensor, TracedView>();
   readonly #inputs: Memory[] = [];
   readonly #fresh: Memory[] = [];
-  readonly #hosts: (HostCall | KernelLaunch)[] = [];
+  readonly #hosts: TraceResult['hosts'][number][] = [];
   readonly #offsets = new Set<number>();
   readonly #snapshots = new Map<object, ValueRef>();
   #symbols = 0;
   #calls = 0;
   #isOpen = true;
-  readonly #leaving = new GraphLeaving();
+  readonly #leaving: GraphLeaving;
   isTrusted = false; // what runs now may do more than a graph repeats
 
   constructor(options: TraceOptions = {}) {
-    const { owner } = options;
-    if (owner === undefined && processState.recorder !== undefined) throw nestedTrace();
-    this.#options = options;
+    const { owner, outer } = options;
+    if ((owner ?? outer) === undefined && processState.recorder !== undefined) throw nestedTrace();
+    [this.#options, this.#leaving] =
+      outer === undefined ? [options, new GraphLeaving()] : [optionsWithin(outer, outer.#options), outer.#leaving];
     this.#recorder = owner?.recorder ?? this;
-    this.sizes = owner?.sizes ?? new SizeEnvironment();
+    this.sizes = (owner ?? outer)?.sizes ?? new SizeEnvironment();
     this.#locate = owner === undefined ? knownLocation : () => owner.locate();
-    this.#builder = new GraphBuilder({ sizes: this.sizes, locate: this.#locate });
+    this.builder = new GraphBuilder({ sizes: this.sizes, locate: this.#locate });
+    this.#given = new TraceInputs(this.builder, owner !== undefined);
   }
 
   /** Announces an input; the result stands for it in the traced function. `dynamic` axes get symbolic sizes. */
   input(tensor: Tensor, dynamic: readonly DynamicAxis[] = []): Tensor {
     const view = this.#placeholder(tensor, 'input', this.#inputMeta(tensor, dynamic));
-    return (view.memory.itself = this.#tensor(tensor.dtype, this.#builder.meta(view.ref), view));
+    return (view.memory.itself = this.#tensor(tensor.dtype, this.builder.meta(view.ref), view));
   }
 
   /** Runs `work` with this session recording. */
   run<T>(work: () => T): T {
     if (processState.recorder !== undefined) throw nestedTrace();
-    processState.recorder = this;
-    try {
-      return this.#leaving.around(work);
-    } finally {
-      processState.recorder = undefined;
-    }
+    return this.#leaving.around(() => this.within(work));
+  }
+
+  /** Runs `work` with this session recording, in place of the one that it is a part of. */
+  within<T>(work: () => T): T {
+    return recordedBy(this, work);
+  }
+
+  /** What stands for a formal parameter of a body, which begins as `tensor` of the session around it. */
+  formal(tensor: Tensor, meta: Meta): Tensor {
+    const view = this.#placeholder(tensor, 'input', meta);
+    this.#captured.delete(tensor); // what the body closes over is the tensor itself
+    return (view.memory.itself = this.#tensor(tensor.dtype, meta, view));
+  }
+
+  /** The value of a tensor of this session, or of one that it is a part of; undefined for what others recorded. */
+  argument(tensor: Tensor): { readonly ref: ValueRef; readonly meta: Meta } | undefined {
+    const { backing } = tensor;
+    const isOwn = backing.kind !== 'recorded' || backing.recorder === this.#recorder;
+    if (!isOwn && this.#options.outer?.argument(tensor) === undefined) return undefined;
+    const ref = valueOf(this.builder, this.#viewOf(tensor));
+    return { ref, meta: argumentMeta(this.builder, ref) };
+  }
+
+  openBody(name: string, formals: readonly Formal[], run: BodyRun): OpenBody {
+    return new TracedBody(name, { outer: this, formals, run, session: new TraceSession({ outer: this }) });
+  }
+
+  flow(call: FlowCall): readonly Tensor[] {
+    return recordFlow(this, call, { hosts: this.#hosts, made: (ref, device) => this.#made(ref, device) });
+  }
+
+  adapt(call: BoundCall, metas: () => readonly Meta[]): AdaptedCall {
+    return this.#options.adapt?.(call, this.#calls++, metas) ?? call;
   }
 
   /** Ends the trace. `outputs` may be traced, captured or any other tensors. */
   finish(outputs: readonly Tensor[]): TraceResult {
     const views = outputs.map((tensor) => this.#viewOf(tensor));
-    this.#builder.output(...views.map((view) => valueOf(this.#builder, view)));
-    for (const memory of this.#inputs) {
-      if (memory.version > 0 && memory.placeholder !== undefined) {
-        this.#builder.mutate(memory.placeholder, this.#builder.output(memory.current));
-      }
-    }
-    this.#isOpen = false;
+    this.builder.output(...views.map((view) => valueOf(this.builder, view)));
     const written = this.#inputs.filter(({ version, placeholder }) => version > 0 && placeholder !== undefined);
+    for (const { placeholder = 0, current } of written) this.builder.mutate(placeholder, this.builder.output(current));
+    this.#isOpen = false;
     return {
       placement: placementOf([...this.#inputs, ...this.#fresh], [...views.map(({ memory }) => memory), ...written]),
-      graph: this.#builder.finish(),
-      placeholders: this.#placeholders,
+      graph: this.builder.finish(),
+      placeholders: this.placeholders,
       aliases: aliasesOf(outputs, views),
       guards: this.sizes.guards(),
       offsets: [...this.#offsets],
@@ -119,27 +158,21 @@ export class TraceSession implements Recorder {
 
   /** The graph so far, without outputs: of a segment. */
   graph(): Graph {
-    return this.#builder.finish();
-  }
-
-  get builder(): GraphBuilder {
-    return this.#builder;
+    return this.builder.finish();
   }
 
   get placeholders(): readonly TracedInput[] {
-    return this.#placeholders;
+    return this.#given.list;
   }
 
   /** The value of a placeholder, by its position. */
-  placeholderRef(position: number): ValueRef {
-    return at(this.#placeholderRefs, position);
-  }
+  readonly placeholderRef = (position: number): ValueRef => this.#given.ref(position);
 
   /** The placeholder that stands for a tensor that exists, or for what an ended segment kept. */
   placeholderOf(met: Tensor | { readonly tensor: Tensor }): number | undefined {
     if (met instanceof Tensor) return this.#captured.get(met)?.memory.placeholder;
     const ref = this.#snapshots.get(met);
-    return ref === undefined ? undefined : this.#placeholderRefs.findIndex(({ node }) => node === ref.node);
+    return ref === undefined ? undefined : this.#given.positionOf(ref);
   }
 
   /** Memory of inputs, and of what the function made, in the order in which they were met. */
@@ -161,7 +194,7 @@ export class TraceSession implements Recorder {
     if (known !== undefined) return known;
     const { tensor } = source;
     const meta = this.#inputMeta(tensor, this.#options.owner?.axesOf(tensor) ?? []);
-    const made = this.#announce(tensor, 'capture', meta);
+    const made = this.#given.announce(tensor, 'capture', meta);
     this.#snapshots.set(source, made);
     tensor.dispose();
     return made;
@@ -174,33 +207,31 @@ export class TraceSession implements Recorder {
     if (backing.kind === 'disposed' || backing.kind === 'mapped') return false;
     const view = backing.kind === 'placed' ? this.#captured.get(tensor) : (backing.handle as TracedView);
     if (view !== undefined)
-      return write !== undefined && (this.#sharing(view.memory).length > 0 || !isUndone(this.#builder, view, write));
+      return write !== undefined && (this.#sharing(view.memory).length > 0 || !isUndone(this.builder, view, write));
     const others = this.#inputs.filter((other) => write !== undefined || other.version > 0);
-    return others.some((other) => sharesMemory(tensor, at(this.#placeholders, other.placeholder ?? 0).tensor));
+    return inputsOver(tensor, others, this.placeholders).length > 0;
   }
 
   /** Whether a waiting write changes what `tensor`, or the memory that it is a view of, holds: that has one name then. */
   isWritten(tensor: Tensor): boolean {
     const { backing } = tensor;
     if (backing.kind === 'recorded') return (backing.handle as TracedView).memory.version > 0;
-    return this.#inputs.some(
-      ({ version, placeholder = 0 }) => version > 0 && sharesMemory(tensor, at(this.#placeholders, placeholder).tensor),
-    );
+    return inputsOver(tensor, this.#inputs, this.placeholders).some(({ version }) => version > 0);
   }
 
   call(made: BoundCall): readonly Tensor[] {
     const call = this.#adapted(made);
     const views = call.tensors.map((tensor) => this.#viewOf(tensor));
-    const refs = views.map((view) => valueOf(this.#builder, view));
+    const refs = views.map((view) => valueOf(this.builder, view));
     const refOf = (tensor: Tensor): ValueRef => this.#viewOf(tensor).ref;
-    const results = recordCall(this.#builder, call, { refs, refOf, locate: this.#locate });
-    const aliases = aliasesOfCall(call, views, this.#builder);
+    const results = recordCall(this.builder, call, { refs, refOf, locate: this.#locate });
+    const aliases = aliasesOfCall(call, views, this.builder);
     return results.map((ref, position) => this.#result({ ref, device: call.device }, aliases[position], views));
   }
 
   #adapted(call: BoundCall): AdaptedCall {
-    const ownMeta = (tensor: Tensor): Meta => this.#builder.meta(valueOf(this.#builder, this.#viewOf(tensor)));
-    return this.#options.adapt?.(call, this.#calls++, () => call.tensors.map(ownMeta)) ?? call;
+    const ownMeta = (tensor: Tensor): Meta => this.builder.meta(valueOf(this.builder, this.#viewOf(tensor)));
+    return this.adapt(call, () => call.tensors.map(ownMeta));
   }
 
   host(call: HostCall): readonly Tensor[] {
@@ -220,7 +251,7 @@ export class TraceSession implements Recorder {
 
   literal(bytes: Uint8Array, meta: { readonly dtype: DType; readonly shape: readonly number[] }): Tensor {
     this.#options.sawLiteral?.(bytes, meta);
-    const ref = recordLiteral(this.#builder, { ...meta, bytes }, this.#options);
+    const ref = recordLiteral(this.builder, { ...meta, bytes }, this.#options);
     return ref === undefined ? literalTensor(bytes, meta) : this.#made(ref, ambientDevice());
   }
 
@@ -235,15 +266,15 @@ export class TraceSession implements Recorder {
     const { operation } = writing;
     this.checkWrite(target, writing);
     const view = this.#viewOf(target);
-    const written = valueOf(this.#builder, this.#viewOf(value));
+    const written = valueOf(this.builder, this.#viewOf(value));
     // Nothing is written to no elements, whatever memory they would be in. The layout says how many there are: the view's
     // value may be one of an earlier segment, of which the memory alone has been taken over.
     if (view.layout.shape.some((size) => this.sizes.isZero(size))) return undefined;
     this.requireOwn(view.memory, operation);
-    if (!isUndone(this.#builder, view, writing)) this.#leaving.raise(repeatedMutation(operation));
+    if (!isUndone(this.builder, view, writing)) this.#leaving.raise(repeatedMutation(operation));
     const location = this.#locate();
-    this.#builder.withOrigin({ from: [operation], ...(location === undefined ? {} : { location }) }, () => {
-      writeThrough(this.#builder, view, written);
+    this.builder.withOrigin({ from: [operation], ...(location === undefined ? {} : { location }) }, () => {
+      writeThrough(this.builder, view, written);
     });
     return view.memory;
   }
@@ -258,7 +289,7 @@ export class TraceSession implements Recorder {
     const own = this.sizes.toNumber(layout.offset);
     if (memory.placeholder === undefined) return own;
     this.#offsets.add(memory.placeholder);
-    return own + at(this.#placeholders, memory.placeholder).tensor.storageOffset;
+    return own + at(this.placeholders, memory.placeholder).tensor.storageOffset;
   }
 
   read(_: Tensor, operation: string): Placed {
@@ -304,24 +335,17 @@ export class TraceSession implements Recorder {
       if (view.memory.home !== this) this.#options.owner?.carry(view.memory);
       return view;
     }
+    const given = this.#options.outer?.argument(tensor);
+    if (given !== undefined) return this.#captured.get(tensor) ?? this.#placeholder(tensor, 'capture', given.meta);
     // Another function left it to be computed when somebody asks.
     if (!recorder.isLazy) throw escapedTensor();
     unrecorded(() => placeOf(tensor, 'a traced call'));
     return this.#viewOf(tensor);
   }
 
-  #announce(tensor: Tensor, kind: TracedInput['kind'], meta: Meta): ValueRef {
-    const isSegment = this.#options.owner !== undefined;
-    // A user may dispose a tensor before the segment runs that was recorded with it.
-    const placeholder = this.#placeholders.push({ tensor: isSegment ? twinOf(tensor) : tensor, kind }) - 1;
-    const ref = this.#builder.placeholder(`${kind}${placeholder}`, meta);
-    this.#placeholderRefs.push(ref);
-    return ref;
-  }
-
   #placeholder(tensor: Tensor, kind: TracedInput['kind'], meta: Meta): TracedView {
-    const placeholder = this.#placeholders.length;
-    const ref = this.#announce(tensor, kind, meta);
+    const placeholder = this.placeholders.length;
+    const ref = this.#given.announce(tensor, kind, meta);
     const memory = this.#memory(ref, tensor.device, placeholder);
     this.#inputs.push(memory);
     if (this.#sharing(memory).some(({ version }) => version > 0)) throw aliasedMutation('an earlier operation');
@@ -336,16 +360,8 @@ export class TraceSession implements Recorder {
     return view;
   }
 
-  /** Other inputs that have elements in common with this one. */
-  #sharing({ placeholder }: Memory): readonly Memory[] {
-    if (placeholder === undefined) return [];
-    const { tensor } = at(this.#placeholders, placeholder);
-    return this.#inputs.filter(
-      (other) =>
-        other.placeholder !== undefined &&
-        other.placeholder !== placeholder &&
-        sharesMemory(tensor, at(this.#placeholders, other.placeholder).tensor),
-    );
+  #sharing(memory: Memory): readonly Memory[] {
+    return othersOver(memory, this.#inputs, this.placeholders);
   }
 
   #inputMeta(tensor: Tensor, dynamic: readonly DynamicAxis[]): Meta {
@@ -361,11 +377,11 @@ export class TraceSession implements Recorder {
   ): Tensor {
     if (alias === undefined) return this.#made(ref, device);
     const view = viewThrough(at(views, alias.input), alias, ref);
-    return this.#tensor(this.#builder.meta(ref).dtype, alias.layout, view);
+    return this.#tensor(this.builder.meta(ref).dtype, alias.layout, view);
   }
 
   #made(ref: ValueRef, device: Device): Tensor {
-    const { shape, dtype } = this.#builder.meta(ref);
+    const { shape, dtype } = this.builder.meta(ref);
     const memory = this.#memory(ref, device);
     this.#fresh.push(memory);
     const { strides } = memory.meta;
@@ -373,26 +389,11 @@ export class TraceSession implements Recorder {
     return this.#tensor(dtype, layout, { memory, steps: [], layout, ref, version: 0 });
   }
 
-  /** What an input has, or what an operator gave. */
   #memory(ref: ValueRef, device: Device, placeholder?: number): Memory {
-    const given = this.#builder.meta(ref);
-    const meta = placeholder === undefined ? { ...given, strides: contiguousStrides(given.shape) } : given;
-    return { current: ref, version: 0, meta, placeholder, home: this, device, tensors: [] };
+    return newMemory(ref, this.builder.meta(ref), { home: this, device, placeholder });
   }
 
-  #tensor(dtype: DType, { shape, strides }: Pick<Meta, 'shape' | 'strides'>, handle: TracedView): Tensor {
-    const { readsFreely } = this.#options;
-    const layout = {
-      shape: guardedShape(shape, this.sizes, readsFreely),
-      strides: guardedShape(strides, this.sizes),
-    };
-    const tensor = new Tensor(dtype, layout, {
-      kind: 'recorded',
-      recorder: this.#recorder,
-      handle,
-      device: handle.memory.device,
-    });
-    handle.memory.tensors.push(tensor);
-    return tensor;
+  #tensor(dtype: DType, layout: Pick<Meta, 'shape' | 'strides'>, handle: TracedView): Tensor {
+    return recordedTensor(dtype, layout, { ...this.#options, handle, recorder: this.#recorder, sizes: this.sizes });
   }
 }

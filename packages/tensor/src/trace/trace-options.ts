@@ -7,6 +7,7 @@ import type { Reader } from '../symbolic-shape.ts';
 import type { Tensor } from '../tensor.ts';
 import type { DynamicAxis } from './input-meta.ts';
 import type { OpenedCall } from './opened-call.ts';
+import type { TraceSession } from './session.ts';
 import type { Memory } from './traced-memory.ts';
 
 /** Who a session records for, where it is one of the segments that a function is run in. */
@@ -27,6 +28,12 @@ export interface AdaptedCall extends BoundCall {
   readonly opened?: { readonly call: OpenedCall; readonly inputs: ReadonlyMap<string, Tensor> };
 }
 
+/** What a body within a trace is recorded with: its calls are counted on, and what the program reads is told as around it. */
+export function optionsWithin(outer: TraceSession, options: TraceOptions): TraceOptions {
+  const { owner: _, ...around } = options;
+  return { ...around, outer, adapt: (call, __, metas) => outer.adapt(call, metas) };
+}
+
 export interface TraceOptions {
   /** Literals of more bytes are inputs of the graph, not constants in it. */
   readonly maximumConstantBytes?: number;
@@ -38,6 +45,8 @@ export interface TraceOptions {
   readonly sawLiteral?: (bytes: Uint8Array, meta: { readonly dtype: DType; readonly shape: readonly number[] }) => void;
   /** Whether the program may read the size of an axis, by this function of ours, as a number for the hints and without fixing it. */
   readonly readsFreely?: (axis: number, reader: Reader) => boolean;
+  /** Set: the session records the body of a loop or a branch within that trace. */
+  readonly outer?: TraceSession;
   /** Set: the session records a segment, and its tensors belong to that recorder. */
   readonly owner?: SegmentOwner;
 }

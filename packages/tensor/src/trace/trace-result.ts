@@ -2,7 +2,7 @@
 // assumed of symbolic sizes, and what its host nodes call. Plain data, read by whoever compiles or runs the graph.
 import type { Graph, SizeGuard } from '@tsinductor/graph';
 import type { HostCall } from '../custom-op/custom-op.ts';
-import type { KernelLaunch } from '../recorder.ts';
+import type { FlowBodies, KernelLaunch } from '../recorder.ts';
 import type { Tensor } from '../tensor.ts';
 import type { OutputAlias } from './output-aliases.ts';
 import type { Placement } from './placement.ts';
@@ -25,5 +25,5 @@ export interface TraceResult {
   /** Placeholders (positions) whose tensors' positions in their storage the program asked for. */
   readonly offsets: readonly number[];
   /** What the graph's host nodes call, in their order. */
-  readonly hosts: readonly (HostCall | KernelLaunch)[];
+  readonly hosts: readonly (HostCall | KernelLaunch | FlowBodies)[];
 }

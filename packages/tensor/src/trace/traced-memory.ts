@@ -3,6 +3,7 @@
 // chain of primitive views. Reading replays the chain if the memory was written since; writing runs it backwards.
 //
 // Invariant: `ref` of a traced tensor is its value at `version`; it is stale exactly when the memory's version is newer.
+import { contiguousStrides } from '@tsinductor/graph';
 import type { Builder, GraphBuilder, Meta, ValueRef, ViewLayout } from '@tsinductor/graph';
 import { add } from '@tsinductor/ir';
 import { expandCall, findAliases, mayAlias } from '../alias.ts';
@@ -52,6 +53,12 @@ export function valueOf(builder: Builder, view: TracedView): ValueRef {
     view.version = view.memory.version;
   }
   return view.ref;
+}
+
+/** What a value is handed to a part as: as it lies where it is an input, else contiguous. */
+export function argumentMeta(builder: GraphBuilder, ref: ValueRef): Meta {
+  const meta = builder.meta(ref);
+  return builder.isPlaceholder(ref) ? meta : { ...meta, strides: contiguousStrides(meta.shape) };
 }
 
 /** For each result of a call what it is a view of, if it is one. */
