@@ -19,6 +19,13 @@ export const modeNotBuilt = (mode: string, part: string): UserError =>
     hint: "use 'default', or 'max-autotune-no-cudagraphs'",
   });
 
+/** A program's own pass over a graph with a backward pass gave something that is no such graph. */
+export const badJointPass = (setting: string, what: string, cause?: unknown): UserError =>
+  new UserError('CUSTOM_JOINT_PASS', `${setting}: ${what}`, {
+    hint: 'give the graph that the pass was given, or one with the same inputs and as many outputs',
+    cause,
+  });
+
 /** The tensors of a call are not where the option `device` says. */
 export const foreignTensors = (name: string, device: string, found: string): UserError =>
   new UserError('OPTION_DEVICE', `${name} was compiled for ${device}, and its tensors are on ${found} in this call`, {

@@ -6,6 +6,7 @@ import type { Tensor } from '@tsinductor/tensor';
 import { openDevice, parseDevice } from '@tsinductor/tensor/internal';
 import type { Device, DeviceName } from '@tsinductor/tensor/internal';
 import { badOption, foreignTensors, unknownOption } from './errors.ts';
+import { budgetPatch } from './memory-budget.ts';
 import { checkMode, checkModeOn, modes } from './mode.ts';
 import type { Mode } from './mode.ts';
 
@@ -30,6 +31,12 @@ export interface CompileOptions {
   readonly backend?: Backend;
   /** A patch over the configuration: camelCase or torch's names. */
   readonly options?: ConfigPatch;
+  /**
+   * How much memory a graph with a backward pass may take at its peak: a number from 0 (the least that is possible) to 1 (what it takes
+   * where nothing is computed again, the default), or a bound in bytes as `'512MB'` or `'1.5GiB'`, which is an error where it cannot
+   * be kept. What there is to choose from, what is kept and what is computed again stands in `explain`.
+   */
+  readonly memoryBudget?: number | string;
   /** A label for logs and `explain`. */
   readonly name?: string;
   /**
@@ -71,12 +78,18 @@ const checks: Readonly<Record<keyof FunctionOptions<never>, Check>> = {
   background: isBoolean,
   backend: [backendForms, isBackend],
   options: ['an object of configuration settings', (value) => typeof value === 'object' && value !== null],
+  memoryBudget: ["a number from 0 to 1, or bytes as '512MB'", (value) => budgetPatch(value) !== undefined],
   name: ['a string', (value) => typeof value === 'string'],
   disable: isBoolean,
   examples: ['a function that returns lists of arguments', isFunction],
   captures: ['a function that returns an object', isFunction],
   device: ["'cpu', 'cuda' or 'cuda:1'", (value) => typeof value === 'string'],
 };
+
+/** The settings that the options of one function ask for. */
+export function patchOf({ options, memoryBudget }: CompileOptions): ConfigPatch | undefined {
+  return memoryBudget === undefined ? options : { ...options, ...budgetPatch(memoryBudget) };
+}
 
 /**
  * Throws UserError OPTION_UNKNOWN or OPTION_VALUE on anything compile() does not understand, MODE_NOT_BUILT for a mode without an

@@ -10,6 +10,7 @@ import { lowering } from './settings/lowering.ts';
 import { memory } from './settings/memory.ts';
 import { profiling } from './settings/profiling.ts';
 import { scheduling } from './settings/scheduling.ts';
+import { training } from './settings/training.ts';
 import { tuning } from './settings/tuning.ts';
 
 type Settings = typeof caching &
@@ -20,6 +21,7 @@ type Settings = typeof caching &
   typeof cuda &
   typeof execution &
   typeof profiling &
+  typeof training &
   typeof tuning &
   typeof diagnostics;
 
@@ -35,6 +37,7 @@ export const settings: Settings & Readonly<Record<SettingName, Setting>> = {
   ...cuda,
   ...execution,
   ...profiling,
+  ...training,
   ...tuning,
   ...diagnostics,
 };

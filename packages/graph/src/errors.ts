@@ -8,6 +8,18 @@ import type { ScalarRef } from './graph.ts';
 
 export const printShape = (shape: readonly Index[]): string => `[${shape.map((size) => printIndex(size)).join(', ')}]`;
 
+/** A bound on memory that no partition of forward and backward keeps. */
+export const budgetUnreachable = ({ least, limit, how }: { least: number; limit: number; how: string }): UserError =>
+  new UserError('MEMORY_BUDGET', `a call takes at least ${String(least)} bytes ${how}: ${String(limit)} were allowed`, {
+    hint: 'allow more with memoryBudget, or make batches smaller',
+  });
+
+/** What a program's own partitioner gave. */
+export const badPartition = (what: string): UserError =>
+  new UserError('PARTITION_INVALID', `customPartitionerFn: ${what}`, {
+    hint: 'it gives an array with the numbers of the nodes whose values are kept',
+  });
+
 /** Shapes do not go together: the message says which axis and why. */
 export const shapeMismatch = (message: string, hint?: string): UserError =>
   new UserError('SHAPE_MISMATCH', message, hint === undefined ? {} : { hint });

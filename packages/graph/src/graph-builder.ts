@@ -4,7 +4,18 @@ import { at, get } from '@tsinductor/base';
 import type { SourceLocation } from '@tsinductor/base';
 import type { Index } from '@tsinductor/ir';
 import { invalidReference, withLocation } from './errors.ts';
-import type { Arg, Attrs, Graph, GraphNode, HostCallNode, Meta, NodeId, NodeOrigin, ValueRef } from './graph.ts';
+import type {
+  Arg,
+  Attrs,
+  Graph,
+  GraphNode,
+  HostCallNode,
+  Meta,
+  NodeId,
+  NodeOrigin,
+  OriginMarks,
+  ValueRef,
+} from './graph.ts';
 import { asList } from './meta-builder.ts';
 import { fullAttrs, operatorFor } from './operator-table.ts';
 import type { Builder, CanonicalCall, InferContext } from './operator.ts';
@@ -14,6 +25,8 @@ interface GraphBuilderOptions {
   readonly sizes?: SizeEnvironment;
   /** Where the user's call stands, asked at every call. */
   readonly locate?: () => SourceLocation | undefined;
+  /** What is said of the call beside, asked at every call. */
+  readonly marks?: () => OriginMarks;
   /** Keep primitives only, */
   readonly expand?: boolean;
   /** and the composites of these names. */
@@ -71,18 +84,17 @@ export class GraphBuilder implements Builder, InferContext {
 
   callAll(target: string, args: readonly Arg[], attrs: Attrs = {}): readonly ValueRef[] {
     if (this.#origin !== undefined) return this.#emit({ target, args, attrs });
-    const location = this.#options.locate?.();
-    return this.withOrigin({ from: [], ...(location === undefined ? {} : { location }) }, () =>
-      this.#emit({ target, args, attrs }),
-    );
+    return this.withOrigin(this.#originHere(), () => this.#emit({ target, args, attrs }));
   }
 
   /** A call of the host, whose results are said to be `metas`. */
   host(call: Omit<HostCallNode, 'kind'>, metas: readonly Meta[]): readonly ValueRef[] {
+    return this.withOrigin(this.#originHere(), () => this.#add(metas, { kind: 'host', ...call }));
+  }
+
+  #originHere(): NodeOrigin {
     const location = this.#options.locate?.();
-    return this.withOrigin({ from: [], ...(location === undefined ? {} : { location }) }, () =>
-      this.#add(metas, { kind: 'host', ...call }),
-    );
+    return { from: [], ...(location === undefined ? {} : { location }), ...this.#options.marks?.() };
   }
 
   /** What `build` adds comes from `origin`; errors get its location. */

@@ -3,7 +3,7 @@
 // Two levels share the type. As traced, a `call` names any operator, composites (softmax, layerNorm) among them; after
 // the `decompose` pass only primitives are left, each of which lowering knows. Metas are always present.
 import type { DType, SourceLocation } from '@tsinductor/base';
-import type { Index } from '@tsinductor/ir';
+import type { Decision, Index } from '@tsinductor/ir';
 
 export type NodeId = number & { readonly brand?: 'NodeId' };
 
@@ -46,8 +46,19 @@ export type Attr =
   | readonly Attr[];
 export type Attrs = Readonly<Record<string, Attr>>;
 
+/** What a trace says of the calls in it, for the partition of forward and backward. */
+export interface OriginMarks {
+  /**
+   * Made by a backward pass: from the cotangents that flow through it (`backward`), or for its sake from values of the forward
+   * pass alone (`residual`).
+   */
+  readonly pass?: 'backward' | 'residual';
+  /** The call of `checkpoint`, the outermost one, that made it: a number that no other call of the trace has. */
+  readonly region?: number;
+}
+
 /** Where a node came from: the user's line, the composite operators it was decomposed from (outermost first). */
-export interface NodeOrigin {
+export interface NodeOrigin extends OriginMarks {
   readonly location?: SourceLocation;
   readonly from: readonly string[];
 }
@@ -57,9 +68,19 @@ export type GraphNode = { readonly id: NodeId; readonly results: readonly Meta[]
   /** A tensor constant: raw little-endian bytes in base64, contiguous. */
   | { readonly kind: 'constant'; readonly data: string }
   /** `args` in the order of the operator's tensor parameters; everything else in `attrs`, by parameter name. */
-  | { readonly kind: 'call'; readonly target: string; readonly args: readonly Arg[]; readonly attrs: Attrs }
+  | CallGraphNode
   | HostCallNode
 );
+
+/** A call of an operator. */
+interface CallGraphNode {
+  readonly kind: 'call';
+  readonly target: string;
+  readonly args: readonly Arg[];
+  readonly attrs: Attrs;
+  /** Values that it does not use, but that are made before it: so what is computed again is not computed early. */
+  readonly after?: readonly ValueRef[];
+}
 
 /**
  * What no operator says, called by the host: a custom op without a lowering, or a launch of a kernel. Only in graphs as
@@ -118,4 +139,6 @@ export interface Graph {
   readonly mutations: readonly { readonly placeholder: number; readonly output: number }[];
   /** Symbolic sizes used in the graph, each bound to an axis of a placeholder. */
   readonly sizes: readonly { readonly name: string; readonly placeholder: number; readonly axis: number }[];
+  /** What the passes decided. */
+  readonly decisions?: readonly Decision[];
 }

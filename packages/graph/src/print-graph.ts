@@ -53,7 +53,7 @@ export function printNode(node: GraphNode): string {
     case 'constant':
       return `${head} = constant(${String(Math.floor((node.data.length * 3) / 4))} bytes)${tail}`;
     case 'call':
-      return `${head} = ${node.target}(${[...node.args.map(printArg), ...printAttrs(node.attrs)].join(', ')})${tail}`;
+      return `${head} = ${node.target}(${[...node.args.map(printArg), ...printAttrs(node.attrs)].join(', ')})${printAfter(node)}${tail}`;
     case 'host': {
       const { target, args, attrs, launch, flow } = node;
       const operands = launch === undefined ? args.map(printArg) : printOperands(args, launch);
@@ -62,6 +62,9 @@ export function printNode(node: GraphNode): string {
     }
   }
 }
+
+const printAfter = ({ after = [] }: GraphNode & { readonly kind: 'call' }): string =>
+  after.length === 0 ? '' : ` after ${after.map((value) => printValue(value)).join(', ')}`;
 
 const printAttrs = (attrs: Attrs): readonly string[] =>
   Object.entries(attrs).map(([name, attr]) => `${name}=${printAttr(attr)}`);

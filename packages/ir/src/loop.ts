@@ -4,6 +4,7 @@
 import type { DType, SourceLocation } from '@tsinductor/base';
 import type { Axis, Index } from './index-expr.ts';
 import type { Body, BufferId } from './scalar.ts';
+import type { Decision } from './schedule.ts';
 
 /** What a node came from: for comments in generated code, errors and `explain`. */
 export interface Origin {
@@ -35,6 +36,11 @@ interface LoopNodeBase {
   /** The iteration space of the outputs, outermost first. */
   readonly axes: readonly Axis[];
   readonly origins: readonly Origin[];
+  /**
+   * Buffers that it does not read, but that are filled before it runs: so what is computed again stays late. The scheduler keeps to
+   * it where nodes become groups; within a group it says nothing.
+   */
+  readonly after?: readonly BufferId[];
 }
 
 /** One value per out at every point. */
@@ -158,4 +164,6 @@ export interface LoopProgram {
   /** The names of symbolic sizes, in the order in which they are passed to the entry. */
   readonly sizes: readonly string[];
   readonly sites: readonly CheckSite[];
+  /** What was decided about its graph. */
+  readonly decisions?: readonly Decision[];
 }

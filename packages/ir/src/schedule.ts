@@ -98,6 +98,24 @@ export type Decision = { readonly stage?: string } & (
       readonly strides: string;
       readonly reason: string;
     }
+  /** Values of the forward pass that are kept for the backward pass, or computed again there: bytes and operations of each. */
+  | {
+      readonly kind: 'kept' | 'recomputed';
+      readonly value: string;
+      readonly count: number;
+      readonly bytes: number;
+      readonly operations: number;
+      readonly reason: string;
+    }
+  /** A partition of forward and backward that was to choose from: the peak of a call, and operations that it adds. */
+  | {
+      readonly kind: 'partition';
+      readonly plan: string;
+      readonly isChosen: boolean;
+      readonly peakBytes?: number;
+      readonly operations: number;
+      readonly reason: string;
+    }
   /** How a kernel moves memory: the rule that says so, and what it does to which buffers, by the kernel's names for them. */
   | {
       readonly kind: 'traffic';

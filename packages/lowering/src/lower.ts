@@ -54,12 +54,20 @@ export function lowerGraph(graph: Graph, options: LoweringOptions = plain): Loop
   const lowering = new Lowering(new ProgramBuilder(), options, graph.outputs);
   const inputs: BufferId[] = [];
   for (const node of graph.nodes) {
-    const view = lowerNode(lowering, node);
+    const view = lowerDelayed(lowering, node);
     if (node.kind === 'placeholder') inputs.push(view.buffer);
     lowering.define({ kind: 'value', node: node.id, result: 0 }, view);
   }
   const outputs = graph.outputs.map((value) => lowering.view(value));
-  return prune(lowering.program.finish(outputs, { inputs, sizes: graph.sizes.map((size) => size.name), ...options }));
+  const program = lowering.program.finish(outputs, { inputs, sizes: graph.sizes.map((size) => size.name), ...options });
+  return prune(graph.decisions === undefined ? program : { ...program, decisions: graph.decisions });
+}
+
+/** The loops of a node, which wait for what it waits for. */
+function lowerDelayed(lowering: Lowering, node: GraphNode): View {
+  if (node.kind !== 'call' || node.after === undefined) return lowerNode(lowering, node);
+  const buffers = [...new Set(node.after.map((value) => lowering.view(value).buffer))];
+  return lowering.program.delayed(buffers, () => lowerNode(lowering, node));
 }
 
 function lowerNode(lowering: Lowering, node: GraphNode): View {

@@ -84,6 +84,8 @@ export class ProgramBuilder {
   /** Nodes that fill a buffer together with others. */
   readonly #parts = new Set<LoopNode>();
   #viewAxes = 0;
+  /** What nodes that are appended now wait for. */
+  #after: readonly BufferId[] = [];
 
   /** The number of the node that is appended next: what its axes are named after. */
   get nextNumber(): string {
@@ -133,6 +135,21 @@ export class ProgramBuilder {
     return this.#wholeBuffer(target, { role: 'constant', data });
   }
 
+  /** Runs `work`, whose nodes run after `buffers` are filled; inputs and constants always are. */
+  delayed<T>(buffers: readonly BufferId[], work: () => T): T {
+    const before = this.#after;
+    this.#after = buffers.filter((buffer) => this.#buffers[buffer]?.role === 'temporary');
+    try {
+      return work();
+    } finally {
+      this.#after = before;
+    }
+  }
+
+  #waits(): Pick<LoopNode, 'after'> {
+    return this.#after.length === 0 ? {} : { after: this.#after };
+  }
+
   /** Appends a node that fills a new buffer: everywhere in row-major order, unless it says otherwise by `write`. */
   append(target: Target, node: NewNode, coordinates: Shape): View {
     return at(this.appendAll([target], node, coordinates), 0);
@@ -144,7 +161,8 @@ export class ProgramBuilder {
     const { write, ...rest } = node;
     const writes = targets.map((target) => write ?? dot(coordinates, stridesOf(target)));
     const origins = [at(targets, 0).origin];
-    const base = { id: this.#nodes.length, outs: views.map(({ buffer }) => buffer), writes, origins };
+    const outs = views.map(({ buffer }) => buffer);
+    const base = { id: this.#nodes.length, outs, writes, origins, ...this.#waits() };
     const complete: LoopNode = { ...rest, ...base };
     this.#nodes.push(complete);
     for (const { buffer } of views) this.#makers.set(buffer, complete);
@@ -175,7 +193,13 @@ export class ProgramBuilder {
         coordinates.map((coordinate, dim) => add(coordinate, at(start, dim))),
         stridesOf(target),
       );
-      const base = { id: this.#nodes.length, outs: [view.buffer], writes: [write], origins: [target.origin] };
+      const base = {
+        id: this.#nodes.length,
+        outs: [view.buffer],
+        writes: [write],
+        origins: [target.origin],
+        ...this.#waits(),
+      };
       const node: LoopNode = { kind: 'map', axes, body: body.finish([result]), ...base };
       this.#nodes.push(node);
       this.#parts.add(node);

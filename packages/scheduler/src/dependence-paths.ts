@@ -84,7 +84,7 @@ export class DependencePaths {
   #readersOf(cluster: Cluster): readonly number[] {
     const known = this.#readers.get(cluster);
     if (known !== undefined) return known;
-    const readers = cluster.nodes.flatMap(({ node }) => node.outs.flatMap((out) => this.#facts.readers(out)));
+    const readers = cluster.nodes.flatMap(({ node }) => node.outs.flatMap((out) => this.#facts.followers(out)));
     this.#readers.set(cluster, readers);
     return readers;
   }
@@ -117,11 +117,12 @@ class FurthestEnds {
   }
 }
 
-/** For each node the last earlier one that makes something it reads; -1 where there is none. */
+/** For each node the last earlier one that makes something it reads or waits for; -1 where there is none. */
 function parentsOf(nodes: readonly LoopNode[], facts: Facts): Int32Array {
   const parents = new Int32Array(nodes.length).fill(-1);
   nodes.forEach(({ outs }, position) => {
-    for (const out of outs) for (const reader of facts.readers(out)) if (reader > position) parents[reader] = position;
+    for (const out of outs)
+      for (const follower of facts.followers(out)) if (follower > position) parents[follower] = position;
   });
   return parents;
 }

@@ -15,6 +15,10 @@ export interface Facts {
   readonly hasParts: boolean;
   /** Every buffer that the node at a position reads, once. */
   reads(position: number): readonly BufferId[];
+  /** The same with what it waits for, though it does not read it. */
+  needs(position: number): readonly BufferId[];
+  /** Positions of the nodes that read a buffer or wait for it. */
+  followers(buffer: BufferId): readonly number[];
   /** How a node is called in decisions: the name of its first buffer. */
   nameOf(node: LoopNode): string;
 }
@@ -25,15 +29,20 @@ const none: readonly number[] = [];
 export function factsOf(program: LoopProgram, nodes: readonly LoopNode[]): Facts {
   const writers = new Map<BufferId, number[]>();
   const readers = new Map<BufferId, number[]>();
+  const followers = new Map<BufferId, number[]>();
   const note = (into: Map<BufferId, number[]>, buffer: BufferId, position: number): void => {
     const known = into.get(buffer);
     if (known === undefined) into.set(buffer, [position]);
     else known.push(position);
   };
   const reads = nodes.map(buffersRead);
+  const needs = nodes.map(({ after = [] }, position) =>
+    after.length === 0 ? at(reads, position) : [...new Set([...at(reads, position), ...after])],
+  );
   nodes.forEach((node, position) => {
     for (const buffer of node.outs) note(writers, buffer, position);
     for (const buffer of at(reads, position)) note(readers, buffer, position);
+    for (const buffer of at(needs, position)) note(followers, buffer, position);
   });
   return {
     ...declarationsOf(program),
@@ -42,6 +51,8 @@ export function factsOf(program: LoopProgram, nodes: readonly LoopNode[]): Facts
     hasParts: [...writers.values()].some(({ length }) => length > 1),
     isInParts: (buffer) => (writers.get(buffer)?.length ?? 0) > 1,
     reads: (position) => at(reads, position),
+    needs: (position) => at(needs, position),
+    followers: (buffer) => followers.get(buffer) ?? none,
   };
 }
 

@@ -24,6 +24,7 @@ import type { Candidate, Cost } from './inline-policy.ts';
 import { maskedPoint } from './masked-point.ts';
 import { pointBody, replayWriting, withPointBody } from './node-access.ts';
 import type { Store } from './node-access.ts';
+import { withWaitsMoved } from './waits.ts';
 
 interface InlineOptions {
   readonly choices: Pick<Choices, 'inline'>;
@@ -73,7 +74,14 @@ export function inlineProducers(nodes: readonly LoopNode[], facts: Facts, option
   }
   const rebuild = new Rebuilding(taken, facts, options);
   const remaining = nodes.filter((node) => !node.outs.some((out) => taken.has(out)));
-  return { nodes: remaining.map((node) => rebuild.node(node)), decisions };
+  const makers = new Map([...taken].map(([buffer, { node }]) => [buffer, node]));
+  return {
+    nodes: withWaitsMoved(
+      remaining.map((node) => rebuild.node(node)),
+      makers,
+    ),
+    decisions,
+  };
 }
 
 /** Why a producer is inlined or not; with the layout of its write where it is. */

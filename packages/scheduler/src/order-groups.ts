@@ -44,13 +44,13 @@ function ownersOf(combinations: readonly Combination[]): ReadonlyMap<number, Com
   );
 }
 
-/** The owners of the nodes that make what clusters read, but for that of the clusters themselves. */
+/** The owners of the nodes that make what clusters read or wait for, but for that of the clusters themselves. */
 export function makersOf<Owner>(all: Combination, owner: ReadonlyMap<number, Owner>, facts: Facts): Set<Owner> {
   const own = owner.get(firstOf(all));
   const makers = new Set<Owner>();
   for (const { nodes } of all) {
     for (const { position } of nodes) {
-      for (const buffer of facts.reads(position)) addOwners(facts.writers(buffer), owner, makers);
+      for (const buffer of facts.needs(position)) addOwners(facts.writers(buffer), owner, makers);
     }
   }
   if (own !== undefined) makers.delete(own);

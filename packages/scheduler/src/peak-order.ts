@@ -54,16 +54,20 @@ function graphOf(groups: readonly Group[], program: LoopProgram): Graph {
   );
   const bytes = new Map<BufferId, number>();
   const maker = new Map<BufferId, number>();
-  groups.forEach(({ writes }, position) => {
+  groups.forEach(({ writes, nodes }, position) => {
+    for (const buffer of nodes.flatMap(({ outs }) => outs)) maker.set(buffer, position);
     for (const buffer of writes) {
-      maker.set(buffer, position);
       const decl = temporaries.get(buffer);
       if (decl !== undefined) bytes.set(buffer, typicalBytes(decl.size, program) * dtypeInfo[decl.dtype].bytes);
     }
   });
   const makers = groups.map(
-    ({ reads }, position) =>
-      new Set(reads.flatMap((buffer) => maker.get(buffer) ?? []).filter((own) => own !== position)),
+    ({ reads, nodes }, position) =>
+      new Set(
+        [...reads, ...nodes.flatMap(({ after = [] }) => after)]
+          .flatMap((buffer) => maker.get(buffer) ?? [])
+          .filter((own) => own !== position),
+      ),
   );
   const readers = groups.map((): number[] => []);
   makers.forEach((all, position) => all.forEach((one) => at(readers, one).push(position)));

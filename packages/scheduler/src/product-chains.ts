@@ -134,7 +134,7 @@ function isPrivate({ first, middle, last }: Links, facts: Facts): boolean {
   return made.every(({ nodes }) =>
     nodes.every(({ node }) =>
       node.outs.every(
-        (out) => facts.decl(out).role === 'temporary' && facts.readers(out).every((reader) => own.has(reader)),
+        (out) => facts.decl(out).role === 'temporary' && facts.followers(out).every((follower) => own.has(follower)),
       ),
     ),
   );

@@ -18,6 +18,7 @@ import type {
 import type { Facts } from './facts.ts';
 import type { Inlined } from './inline.ts';
 import { bodyCost, HEAVY } from './inline-policy.ts';
+import { withWaitsMoved } from './waits.ts';
 
 /** Operations that are cheaper than a store and a load, also where an operand is packed several times. */
 const MOST_OPERATIONS = 12;
@@ -51,8 +52,12 @@ export function fusePrologues(inlined: Inlined, facts: Facts): Inlined {
   });
   const isRevised = (decision: Decision): boolean =>
     decision.kind === 'rejected' && judged.has(decision.nodes[0] ?? '');
+  const makers = new Map([...taken].flatMap((node) => node.outs.map((out) => [out, node] as const)));
   return {
-    nodes: rebuilt.filter((node) => !taken.has(node)),
+    nodes: withWaitsMoved(
+      rebuilt.filter((node) => !taken.has(node)),
+      makers,
+    ),
     decisions: [...inlined.decisions.filter((decision) => !isRevised(decision)), ...decisions],
   };
 }

@@ -27,6 +27,7 @@ import { chainProducts } from './product-chains.ts';
 import { orderForPeak } from './peak-order.ts';
 import { fusePrologues } from './prologue.ts';
 import { countGroups } from './statistics.ts';
+import { withoutWaits } from './waits.ts';
 
 /** What steps go by. */
 export interface Scheduling {
@@ -50,7 +51,7 @@ const resolveEmpty: Step<LoopProgram, Nodes> = {
   run: (program, { config }) => ({
     program,
     nodes: resolveEmptyNodes(program, { dropUnread: config.dce }),
-    decisions: [],
+    decisions: decidedBy('partition', program.decisions ?? []),
   }),
 };
 
@@ -65,10 +66,10 @@ const inline: Step<Nodes, Nodes> = {
   name: 'inline',
   doc: 'values are computed where they are read, where that is cheaper than to store them',
   makes: nodesForm,
-  run({ program, nodes }, { config, choices }) {
+  run({ program, nodes, decisions }, { config, choices }) {
     const options = { choices, keepRounding: config.emulatePrecisionCasts };
     const inlined = inlineProducers(nodes, factsOf(program, nodes), options);
-    return { program, nodes: inlined.nodes, decisions: decidedBy('inline', inlined.decisions) };
+    return { program, nodes: inlined.nodes, decisions: [...decisions, ...decidedBy('inline', inlined.decisions)] };
   },
 };
 
@@ -232,9 +233,10 @@ const plan: Step<Groups, Schedule> = {
     const memory = planMemory(program, groups, { config, before });
     const { buffers, workspaceBytes } = memory;
     const counted = groups.map((group) => withoutCopies(group, { buffers }));
+    const ordered = groups.map(withoutWaits);
     const statistics = { groups: countGroups(counted, facts), memory: memory.statistics, pairs };
     const all = [...decisions, ...decidedBy('plan-memory', memory.decisions)];
-    return { program, groups, buffers, workspaceBytes, decisions: all, statistics };
+    return { program, groups: ordered, buffers, workspaceBytes, decisions: all, statistics };
   },
 };
 

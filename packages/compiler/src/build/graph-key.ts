@@ -23,12 +23,23 @@ export function graphKey(graph: Graph, { native, config, build = buildFingerprin
   return stableHash({
     format: planFormat,
     build,
-    graph: { ...graph, nodes: graph.nodes.map((node) => ({ ...node, origin: undefined })) },
+    graph: { ...graph, nodes: keyedNodes(graph) },
     config: fingerprint(config.cpp.dynamicThreads ? withConfig(config, { cpp: { threads: -1 } }) : config),
     compiler: native.toolchain.fingerprint,
     cpu: native.isaReport.cpu,
     isa: native.isa,
     caches: native.caches,
     threads: native.codeThreads,
+  });
+}
+
+/** Nodes without where they came from, but for the marks by which a graph is partitioned; checkpoints are counted as they come. */
+function keyedNodes({ nodes }: Graph): readonly unknown[] {
+  const regions = new Map<number, number>();
+  return nodes.map((node) => {
+    const { pass, region } = node.origin;
+    if (pass === undefined && region === undefined) return { ...node, origin: undefined };
+    if (region !== undefined && !regions.has(region)) regions.set(region, regions.size);
+    return { ...node, origin: { pass, region: region === undefined ? undefined : regions.get(region) } };
   });
 }

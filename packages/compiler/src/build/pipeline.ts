@@ -20,6 +20,7 @@ import type { Measure } from '@tsinductor/scheduler';
 import type { Config } from '@tsinductor/config';
 import { indexIntoNothing, unknownStage } from '../errors.ts';
 import type { TracedGraph } from '../request.ts';
+import { jointPostPass, jointPrePass, partitionStage } from './joint-stages.ts';
 import { loweringOf, optimizeOf } from './stage-options.ts';
 
 /** What scheduling goes by. */
@@ -125,8 +126,17 @@ export const planPipeline = (
   forTarget: { readonly chains?: boolean } = {},
 ): Pipeline<TracedGraph, Schedule, PlanContext> =>
   Pipeline.of(decompose)
+    .then(jointPrePass(primitivesForm))
     .through(graphPasses, ({ config }) => optimizeOf(config))
-    .then(lower)
+    .then(jointPostPass(primitivesForm))
+    .then(
+      partitionStage(primitivesForm, (graph, { config }: PlanContext) => scheduling(forTarget).run(graph, { config })),
+    )
+    .through(scheduling(forTarget), (context) => context);
+
+/** From primitives to the schedule. */
+const scheduling = (forTarget: { readonly chains?: boolean }): Pipeline<Graph, Schedule, PlanContext> =>
+  Pipeline.of(lower)
     .then(refuseFutile)
     .through(scheduleSteps(), (context) => schedulingOf({ ...context, ...forTarget }));
 

@@ -79,7 +79,9 @@ export class DifferentiableCall {
         const { dtype, shape } = at(metas, position);
         return cotangents[position] ?? zeros([...shape], { dtype });
       });
-      const made = createGraph ? replayGraph(graph, [...given, ...seeds]) : executable.run([...given, ...seeds]);
+      const made = createGraph
+        ? replayGraph(graph, [...given, ...seeds], { name: 'gradient', primals: given.length })
+        : executable.run([...given, ...seeds]);
       const forward = this.#graph.outputs.length;
       return given.map((_, position) => {
         const place = vjp.gradients[wanted.indexOf(position)];

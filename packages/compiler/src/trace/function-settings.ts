@@ -2,7 +2,7 @@
 import type { Config } from '@tsinductor/config';
 import { configUnder } from '../mode.ts';
 import { fixedInputs } from '../freeze/fixed-inputs.ts';
-import { checkPlacement } from '../options.ts';
+import { checkPlacement, patchOf } from '../options.ts';
 import type { Backend, CompileOptions } from '../options.ts';
 import type { PrepareRequest } from '../request.ts';
 import type { SaidEvent } from '../structured-trace/trace-event.ts';
@@ -34,8 +34,8 @@ export class FunctionSettings {
 
   /** The session's settings, with those of the function's mode and own options. */
   config(): Config {
-    const { mode, options } = this.#options;
-    return configUnder(this.session().config, { mode, patch: options });
+    const { mode } = this.#options;
+    return configUnder(this.session().config, { mode, patch: patchOf(this.#options) });
   }
 
   /** Logs and records something of the function, which is made only where it is asked for. */
@@ -71,14 +71,15 @@ export class FunctionSettings {
   }
 
   request({ inputs, placement }: Pick<TracedCall, 'inputs' | 'placement'>, backend: Backend): PrepareRequest {
-    const { mode, options } = this.#options;
+    const { mode } = this.#options;
+    const patch = patchOf(this.#options);
     checkPlacement(this.#name, this.#options, placement.device);
     return {
       name: this.#name,
       backend,
       examples: inputs,
       placement,
-      ...(options === undefined ? {} : { patch: options }),
+      ...(patch === undefined ? {} : { patch }),
       ...(mode === undefined ? {} : { mode }),
       isBackground: this.isInBackground(),
     };

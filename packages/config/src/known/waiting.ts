@@ -122,13 +122,7 @@ export const waiting = {
     { name: 'cuda.cutlass_op_allowlist_regex' },
     { name: 'cuda.cutlass_op_denylist_regex' },
   ],
-  training: [
-    { name: 'custom_partitioner_fn' },
-    { name: 'joint_custom_pre_pass' },
-    { name: 'joint_custom_post_pass' },
-    { name: 'bw_outputs_user_visible' },
-    { name: 'FAST_COMPILE', env: ['FAST_COMPILE'] },
-  ],
+  training: [{ name: 'bw_outputs_user_visible' }, { name: 'FAST_COMPILE', env: ['FAST_COMPILE'] }],
   'ahead of time': [
     { name: 'is_predispatch' },
     { name: 'allow_stack_allocation', env: ['TORCHINDUCTOR_STACK_ALLOCATION'] },

@@ -25,12 +25,16 @@ export function rebuild(graph: Graph, transform: Transform): Graph {
   const renamed: (readonly ValueRef[])[] = [];
   const rename = (value: ValueRef): ValueRef => at(at(renamed, value.node), value.result);
   for (const node of graph.nodes) {
-    renamed.push(
-      node.kind === 'call' ? transform({ ...node, args: renameArgs(node.args, rename) }, list) : list.add(node),
-    );
+    renamed.push(node.kind === 'call' ? transform(renameCall(node, rename), list) : list.add(node));
   }
   return { ...graph, nodes: list.nodes, outputs: graph.outputs.map(rename) };
 }
+
+const renameCall = (node: CallNode, rename: (value: ValueRef) => ValueRef): CallNode => ({
+  ...node,
+  args: renameArgs(node.args, rename),
+  ...(node.after && { after: node.after.map(rename) }),
+});
 
 export const renameArgs = (args: readonly Arg[], rename: (value: ValueRef) => ValueRef): readonly Arg[] =>
   args.map((arg) => (isList(arg) ? arg.map(rename) : isValue(arg) ? rename(arg) : arg));

@@ -94,6 +94,17 @@ export function printDecision(decision: Decision): string {
       return `${decision.buffer} reuses ${decision.of}: ${decision.reason}`;
     case 'padded':
       return `${decision.isDone ? 'padded' : 'not padded'} ${decision.buffer} to strides [${decision.strides}]: ${decision.reason}`;
+    case 'kept':
+    case 'recomputed': {
+      const { kind, value, count, bytes, operations, reason } = decision;
+      const many = count === 1 ? '' : `${String(count)} times `;
+      return `${kind} ${many}${value}, ${String(bytes)} bytes, ${String(operations)} operations: ${reason}`;
+    }
+    case 'partition': {
+      const { plan, isChosen, peakBytes, operations, reason } = decision;
+      const peak = peakBytes === undefined ? '' : `, ${String(peakBytes)} bytes at its peak`;
+      return `partition ${plan}${isChosen ? ' (chosen)' : ''}${peak}, ${String(operations)} operations again: ${reason}`;
+    }
     case 'traffic': {
       const where = decision.kernel === undefined ? '' : ` in ${decision.kernel}`;
       return `${decision.rule}${where}: ${decision.what} (${decision.reason})`;

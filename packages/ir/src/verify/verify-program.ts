@@ -44,6 +44,8 @@ export function verifyProgram(program: LoopProgram): void {
     const where = describeNode(node, scope);
     verifyLoopNode(node, scope);
     for (const buffer of readsOf(node)) requireWritten(buffer, { where, scope, written });
+    const early = node.after?.find((buffer) => (unwritten.get(buffer) ?? 0) > 0);
+    if (early !== undefined) throw lawBroken(where, `stands before ${nameOf(early, scope)}, which it waits for`);
     for (const out of node.outs) {
       unwritten.set(out, (unwritten.get(out) ?? 1) - 1);
       if (unwritten.get(out) === 0) written.add(out);

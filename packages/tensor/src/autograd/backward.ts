@@ -5,6 +5,7 @@ import { dependsOutside } from '../mapping/level.ts';
 import type { Tensor } from '../tensor.ts';
 import { withGradients, withoutGradients } from './grad-mode.ts';
 import type { Edge, GradientHook, GradientNode } from './gradient-state.ts';
+import { markedBackward } from './origin-marks.ts';
 import { edgeOf } from './record.ts';
 
 export interface Seed {
@@ -74,7 +75,7 @@ class Pass {
   /** Lets the seeds flow, and gives what `result` makes of it. */
   run<T>(seeds: readonly Seed[], { createGraph, retainGraph }: PassOptions, result: () => T): T {
     const inMode = createGraph ? withGradients : withoutGradients;
-    return inMode(() => {
+    const pass = (): T => {
       for (const { tensor, cotangent } of seeds) this.send(edgeOf(tensor), cotangent);
       for (const node of nodesBehind(seeds, this.#start)) {
         const cotangents = this.take(node);
@@ -87,7 +88,8 @@ class Pass {
         if (!retainGraph) node.release();
       }
       return result();
-    });
+    };
+    return markedBackward(() => inMode(pass));
   }
 
   /** What came to an edge that was not followed. */

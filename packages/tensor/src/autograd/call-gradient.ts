@@ -1,8 +1,8 @@
 // The gradient of one call as a graph. In: a bound call, and which of its tensors gradients are wanted of. Out: a graph over the
 // call's tensors and the cotangents of its results, which is run at once, or whose nodes are made calls again.
 import { at } from '@tsinductor/base';
-import { GraphBuilder, isList, isValue, removeDead, vjpGraph } from '@tsinductor/graph';
-import type { Arg, Graph, ValueRef } from '@tsinductor/graph';
+import { GraphBuilder, isList, isValue, removeDead, valuesOf, vjpGraph } from '@tsinductor/graph';
+import type { Arg, Graph, GraphNode, ValueRef } from '@tsinductor/graph';
 import type { BoundCall } from '../bound-call.ts';
 import { callKey, metaOf } from '../eager/executor.ts';
 import { levelAmong } from '../mapping/level.ts';
@@ -11,6 +11,7 @@ import { defaultExecutor, symbolicMeta, TensorPerformer } from '../perform.ts';
 import { processState } from '../process-state.ts';
 import type { Tensor } from '../tensor.ts';
 import { internalCall } from './errors.ts';
+import { markedResidual } from './origin-marks.ts';
 
 export interface CallGradient {
   /** What tells it from others. */
@@ -69,12 +70,26 @@ export const runGradient = (gradient: CallGradient, inputs: readonly Tensor[]): 
     ? defaultExecutor().runKept(`gradient ${gradient.key}`, () => gradient.graph, inputs)
     : runMapped(gradient.graph, { key: `gradient ${gradient.key}`, name: 'gradient' }, inputs);
 
+interface Replaying {
+  /** In messages. */
+  readonly name: string;
+  /** Of a gradient's graph, how many of the inputs are values of the forward pass: the others are cotangents. */
+  readonly primals?: number;
+}
+
 /** Makes its nodes calls, which are recorded as any that a program makes. */
-export function replayGraph(graph: Graph, inputs: readonly Tensor[], name = 'gradient'): readonly Tensor[] {
+export function replayGraph(graph: Graph, inputs: readonly Tensor[], { name, primals }: Replaying): readonly Tensor[] {
   const performer = new TensorPerformer({ name, tensors: inputs });
   const made: (readonly ValueRef[])[] = [];
+  const residual = primals === undefined ? none : residualNodes(graph, primals);
   let placeholders = 0;
   const rename = ({ node, result }: ValueRef): ValueRef => at(at(made, node), result);
+  const perform = (node: GraphNode & { readonly kind: 'call' }): readonly ValueRef[] =>
+    performer.callAll(
+      node.target,
+      node.args.map((arg): Arg => (isList(arg) ? arg.map(rename) : isValue(arg) ? rename(arg) : arg)),
+      node.attrs,
+    );
   for (const node of graph.nodes) {
     switch (node.kind) {
       case 'placeholder':
@@ -84,17 +99,25 @@ export function replayGraph(graph: Graph, inputs: readonly Tensor[], name = 'gra
         made.push([performer.literal(node.data, at(node.results, 0))]);
         break;
       case 'call':
-        made.push(
-          performer.callAll(
-            node.target,
-            node.args.map((arg): Arg => (isList(arg) ? arg.map(rename) : isValue(arg) ? rename(arg) : arg)),
-            node.attrs,
-          ),
-        );
+        made.push(residual.has(node.id) ? markedResidual(() => perform(node)) : perform(node));
         break;
       case 'host':
         throw internalCall(node.target);
     }
   }
   return graph.outputs.map((value) => performer.tensorOf(rename(value)));
+}
+
+const none: ReadonlySet<number> = new Set();
+
+/** Calls that no cotangent flows into. */
+function residualNodes({ nodes }: Graph, primals: number): ReadonlySet<number> {
+  const residual = new Set<number>();
+  let placeholders = 0;
+  for (const node of nodes) {
+    if (node.kind === 'placeholder' && placeholders++ >= primals) continue;
+    const isFree = node.kind !== 'call' || valuesOf(node.args).every((value) => residual.has(value.node));
+    if (isFree) residual.add(node.id);
+  }
+  return residual;
 }

@@ -62,7 +62,9 @@ export class CallNode implements GradientNode {
     const seeds = plan.seeds.map((result) => cotangents[result] ?? this.#zeros(result));
     const inputs = [...call.tensors, ...seeds];
     const isRecorded = createGraph || processState.recorder !== undefined || call.device !== 'cpu';
-    const made = isRecorded ? replayGraph(plan.graph, inputs, call.operator.name) : runGradient(plan, inputs);
+    const made = isRecorded
+      ? replayGraph(plan.graph, inputs, { name: call.operator.name, primals: call.tensors.length })
+      : runGradient(plan, inputs);
     return this.inputs.map((_, position) => {
       const found = plan.gradients[wanted.indexOf(position)];
       return found === undefined ? undefined : made[found];

@@ -1,6 +1,7 @@
 // What a tensor knows of gradients: whether one is wanted, how the tensor came about, and the gradient that was accumulated.
 // As in PyTorch, a leaf is a tensor that no recorded operator made; it alone keeps its gradient, unless another one is asked to.
 import type { SourceLocation } from '@tsinductor/base';
+import type { OriginMarks } from '@tsinductor/graph';
 import type { Tensor } from '../tensor.ts';
 
 /** What takes the place of a gradient that passes, or undefined to leave it as it is. */
@@ -62,4 +63,8 @@ export interface GradientMode {
   isEnabled: boolean;
   /** How many nodes there have been. */
   nodes: number;
+  /** What is said of the operators that run now, where they are recorded in a graph. */
+  marks: OriginMarks;
+  /** How many calls of `checkpoint` there have been. */
+  regions: number;
 }

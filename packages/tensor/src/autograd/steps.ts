@@ -14,6 +14,7 @@ import { notAFunction } from './errors.ts';
 import { recordEdges, recordFunction } from './function-node.ts';
 import { withGradients, withoutGradients } from './grad-mode.ts';
 import { crossingEdges, partialPass } from './backward.ts';
+import { markedRegion } from './origin-marks.ts';
 import { isTracked, isTracking, recordingGradients, requiresGrad } from './record.ts';
 import { floatsIn, mapTensors, partsOf } from './trees.ts';
 import type { GradientOf } from './trees.ts';
@@ -91,14 +92,16 @@ export function customVjp<Args extends readonly unknown[], Result, Saved>(
  * const y = checkpoint((x: Tensor) => block(x), x);
  * ```
  *
- * In a compiled function it is the call itself.
+ * In a compiled function it is the call itself, of which the code for the backward pass keeps nothing but what it was given: what
+ * lies within is computed again there, random numbers and products among it.
  */
 export function checkpoint<Args extends readonly unknown[], Result>(
   fn: (...args: Args) => Result,
   ...args: Args
 ): Result {
   if (typeof fn !== 'function') throw located(notAFunction('checkpoint', fn));
-  if (!isTracking() || processState.recorder !== undefined) return fn(...args);
+  if (processState.recorder !== undefined) return markedRegion(() => fn(...args));
+  if (!isTracking()) return fn(...args);
   const state = savedRandomState();
   const first = processState.gradients.nodes;
   const result = fn(...args);

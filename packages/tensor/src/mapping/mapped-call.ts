@@ -62,7 +62,7 @@ function runAtLevel(program: Program, level: MapLevel): readonly Tensor[] {
   const { graph, differs } = batched(program, { key, sources });
   const made =
     program.outputs === 'shared' || isObserved(wholes)
-      ? replayGraph(graph, wholes, program.name)
+      ? replayGraph(graph, wholes, { name: program.name })
       : runMapped(graph, { key, name: program.name }, wholes);
   return made.map((whole, position) => mappedTensor(level, whole, at(differs, position)));
 }

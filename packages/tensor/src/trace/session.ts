@@ -8,7 +8,7 @@
 import { at } from '@tsinductor/base';
 import type { DType, SourceLocation } from '@tsinductor/base';
 import { GraphBuilder, SizeEnvironment } from '@tsinductor/graph';
-import type { Graph, Meta, ValueRef } from '@tsinductor/graph';
+import type { Graph, Meta, OriginMarks, ValueRef } from '@tsinductor/graph';
 import { int } from '@tsinductor/ir';
 import type { Alias } from '../alias.ts';
 import type { BoundCall } from '../bound-call.ts';
@@ -89,7 +89,8 @@ export class TraceSession implements Recorder {
     this.#recorder = owner?.recorder ?? this;
     this.sizes = (owner ?? outer)?.sizes ?? new SizeEnvironment();
     this.#locate = owner === undefined ? knownLocation : () => owner.locate();
-    this.builder = new GraphBuilder({ sizes: this.sizes, locate: this.#locate });
+    const marks = (): OriginMarks => processState.gradients.marks;
+    this.builder = new GraphBuilder({ sizes: this.sizes, locate: this.#locate, marks });
     this.#given = new TraceInputs(this.builder, owner !== undefined);
   }
 

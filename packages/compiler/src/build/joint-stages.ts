@@ -1,0 +1,92 @@
+// The stages of graphs that hold a forward and a backward pass: the program's own passes before and after ours, and the partition.
+// Graphs without a backward pass go through them as they are, but for a bound on memory, which holds for every graph.
+import { dtypeInfo } from '@tsinductor/base';
+import type { Form, Stage } from '@tsinductor/base';
+import type { Config, Hook } from '@tsinductor/config';
+import { jointGraph, partition, verifyGraph } from '@tsinductor/graph';
+import type { Graph, PartitionChoice } from '@tsinductor/graph';
+import { add, evaluateIndex, int, multiply } from '@tsinductor/ir';
+import type { Schedule } from '@tsinductor/ir';
+import { badJointPass } from '../errors.ts';
+
+interface Context {
+  readonly config: Config;
+}
+
+type JointStage<More extends Context> = Stage<Graph, Graph, More>;
+
+const passStage = (
+  form: Form<Graph>,
+  { name, doc, setting }: { name: string; doc: string; setting: 'jointCustomPrePass' | 'jointCustomPostPass' },
+): JointStage<Context> => ({
+  name,
+  doc,
+  makes: form,
+  run: (graph, { config }) => {
+    const hook = config[setting];
+    return hook === null || jointGraph(graph) === undefined ? graph : passed(graph, hook, setting);
+  },
+});
+
+/** Throws UserError CUSTOM_JOINT_PASS for what is no graph, or has other inputs or outputs. */
+function passed(graph: Graph, { run }: Hook, setting: string): Graph {
+  const given = (run as (graph: Graph) => unknown)(graph) as Graph | null | undefined;
+  if (!Array.isArray(given?.nodes) || !Array.isArray(given.outputs)) throw badJointPass(setting, 'it gave no graph');
+  const inputs = ({ nodes }: Graph): number => nodes.filter(({ kind }) => kind === 'placeholder').length;
+  if (inputs(given) !== inputs(graph) || given.outputs.length !== graph.outputs.length)
+    throw badJointPass(setting, 'its graph has other inputs or outputs than the one that it was given');
+  try {
+    verifyGraph(given, { primitivesOnly: true });
+  } catch (cause) {
+    throw badJointPass(setting, 'what it gave keeps not to the laws of graphs', cause);
+  }
+  return given;
+}
+
+export const jointPrePass = (form: Form<Graph>): JointStage<Context> =>
+  passStage(form, {
+    name: 'joint-pre-pass',
+    doc: 'the pass of the setting jointCustomPrePass, on graphs with a backward pass',
+    setting: 'jointCustomPrePass',
+  });
+
+export const jointPostPass = (form: Form<Graph>): JointStage<Context> =>
+  passStage(form, {
+    name: 'joint-post-pass',
+    doc: 'the pass of the setting jointCustomPostPass, on graphs with a backward pass',
+    setting: 'jointCustomPostPass',
+  });
+
+/** What is kept between the passes, and what is computed again. `schedule` is how a graph would be scheduled. */
+export const partitionStage = <More extends Context>(
+  form: Form<Graph>,
+  schedule: (graph: Graph, context: More) => Schedule,
+): JointStage<More> => ({
+  name: 'partition',
+  doc: 'what the forward pass keeps for the backward pass, and what is computed again there',
+  makes: form,
+  run: (graph, context) => {
+    const { config } = context;
+    const { activationMemoryBudget: budget, activationMemoryLimit: limit, customPartitionerFn: hook } = config;
+    return partition(graph, {
+      budget,
+      ...(limit === null ? {} : { limit }),
+      aggressive: config.aggressiveRecomputation,
+      banReductions: config.banRecomputeReductions,
+      ...(hook === null ? {} : { partitioner: hook.run as (choice: PartitionChoice) => unknown }),
+      peakOf: (candidate) => peakBytes(schedule(candidate, context)),
+    });
+  },
+});
+
+/** A symbolic size counts as this. */
+const TYPICAL_SIZE = 256;
+
+/** What a call takes at its peak: everything that it is given and gives, and the workspace. */
+function peakBytes({ program, workspaceBytes }: Schedule): number {
+  const held = program.buffers
+    .filter(({ role }) => role !== 'temporary')
+    .map(({ size, dtype }) => multiply(size, int(dtypeInfo[dtype].bytes)));
+  const sizes = new Map(program.sizes.map((name) => [name, TYPICAL_SIZE]));
+  return evaluateIndex([...held, workspaceBytes].reduce(add, int(0)), { sizes });
+}
