@@ -63,8 +63,10 @@ export function printNode(node: GraphNode): string {
   }
 }
 
-const printAfter = ({ after = [] }: GraphNode & { readonly kind: 'call' }): string =>
-  after.length === 0 ? '' : ` after ${after.map((value) => printValue(value)).join(', ')}`;
+function printAfter({ after = [], again }: GraphNode & { readonly kind: 'call' }): string {
+  const waits = after.length === 0 ? '' : ` after ${after.map((value) => printValue(value)).join(', ')}`;
+  return `${again === true ? ' again' : ''}${waits}`;
+}
 
 const printAttrs = (attrs: Attrs): readonly string[] =>
   Object.entries(attrs).map(([name, attr]) => `${name}=${printAttr(attr)}`);

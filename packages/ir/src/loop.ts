@@ -41,6 +41,11 @@ interface LoopNodeBase {
    * it where nodes become groups; within a group it says nothing.
    */
   readonly after?: readonly BufferId[];
+  /**
+   * It computes again what another node computes. It shares loops with such nodes only: so it adds numbers in the order in which the
+   * other one does, and who reads it in the order in which they would read a value that was kept.
+   */
+  readonly again?: true;
 }
 
 /** One value per out at every point. */

@@ -65,9 +65,9 @@ export function lowerGraph(graph: Graph, options: LoweringOptions = plain): Loop
 
 /** The loops of a node, which wait for what it waits for. */
 function lowerDelayed(lowering: Lowering, node: GraphNode): View {
-  if (node.kind !== 'call' || node.after === undefined) return lowerNode(lowering, node);
-  const buffers = [...new Set(node.after.map((value) => lowering.view(value).buffer))];
-  return lowering.program.delayed(buffers, () => lowerNode(lowering, node));
+  if (node.kind !== 'call' || (node.after === undefined && node.again === undefined)) return lowerNode(lowering, node);
+  const after = [...new Set(node.after?.map((value) => lowering.view(value).buffer))];
+  return lowering.program.delayed({ after, isAgain: node.again === true }, () => lowerNode(lowering, node));
 }
 
 function lowerNode(lowering: Lowering, node: GraphNode): View {

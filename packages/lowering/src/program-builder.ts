@@ -84,8 +84,8 @@ export class ProgramBuilder {
   /** Nodes that fill a buffer together with others. */
   readonly #parts = new Set<LoopNode>();
   #viewAxes = 0;
-  /** What nodes that are appended now wait for. */
-  #after: readonly BufferId[] = [];
+  /** What is said of nodes that are appended now. */
+  #timing: Pick<LoopNode, 'after' | 'again'> = {};
 
   /** The number of the node that is appended next: what its axes are named after. */
   get nextNumber(): string {
@@ -135,19 +135,16 @@ export class ProgramBuilder {
     return this.#wholeBuffer(target, { role: 'constant', data });
   }
 
-  /** Runs `work`, whose nodes run after `buffers` are filled; inputs and constants always are. */
-  delayed<T>(buffers: readonly BufferId[], work: () => T): T {
-    const before = this.#after;
-    this.#after = buffers.filter((buffer) => this.#buffers[buffer]?.role === 'temporary');
+  /** Runs `work`, whose nodes run after buffers are filled (inputs and constants always are), or compute again what others do. */
+  delayed<T>({ after, isAgain }: { readonly after: readonly BufferId[]; readonly isAgain: boolean }, work: () => T): T {
+    const before = this.#timing;
+    const filled = after.filter((buffer) => this.#buffers[buffer]?.role === 'temporary');
+    this.#timing = { ...(filled.length > 0 && { after: filled }), ...(isAgain && { again: true }) };
     try {
       return work();
     } finally {
-      this.#after = before;
+      this.#timing = before;
     }
-  }
-
-  #waits(): Pick<LoopNode, 'after'> {
-    return this.#after.length === 0 ? {} : { after: this.#after };
   }
 
   /** Appends a node that fills a new buffer: everywhere in row-major order, unless it says otherwise by `write`. */
@@ -162,7 +159,7 @@ export class ProgramBuilder {
     const writes = targets.map((target) => write ?? dot(coordinates, stridesOf(target)));
     const origins = [at(targets, 0).origin];
     const outs = views.map(({ buffer }) => buffer);
-    const base = { id: this.#nodes.length, outs, writes, origins, ...this.#waits() };
+    const base = { id: this.#nodes.length, outs, writes, origins, ...this.#timing };
     const complete: LoopNode = { ...rest, ...base };
     this.#nodes.push(complete);
     for (const { buffer } of views) this.#makers.set(buffer, complete);
@@ -198,7 +195,7 @@ export class ProgramBuilder {
         outs: [view.buffer],
         writes: [write],
         origins: [target.origin],
-        ...this.#waits(),
+        ...this.#timing,
       };
       const node: LoopNode = { kind: 'map', axes, body: body.finish([result]), ...base };
       this.#nodes.push(node);

@@ -254,6 +254,7 @@ class Fusion {
     // What stays alone is in no cluster of several.
     const alone = aloneBecause(at(a.nodes, 0).node) ?? aloneBecause(at(b.nodes, 0).node);
     if (alone !== undefined) return alone;
+    if (isAgain(a) !== isAgain(b)) return 'one of them computes again what was computed before';
     const product = refuseWithProduct(a, b, { link, isAllowed: this.#config.epilogueFusion });
     if (product !== undefined) return product;
     const large = this.#limits.refuse(a, b);
@@ -297,6 +298,8 @@ class Fusion {
     return { name, extent };
   }
 }
+
+const isAgain = ({ nodes }: Cluster): boolean => at(nodes, 0).node.again === true;
 
 const numberOf = (index: Index): number => (index.kind === 'int' ? index.value : Infinity);
 

@@ -115,7 +115,7 @@ export function cannotInline({ producer, buffer, cost, readers }: Candidate): st
 
 /** Whether it pays to compute a value inside its readers, where it can be. */
 export function weighInlining(candidate: Candidate, thresholds: Thresholds): Verdict {
-  const { cost, readers, buffer } = candidate;
+  const { cost, readers, buffer, producer } = candidate;
   if (readsNothing(cost)) return yes('it reads nothing');
   const repetition = worst(readers.map((reader) => repetitionOf(reader, buffer)));
   if (repetition === 'outer' && cost.operations > TRIVIAL)
@@ -124,7 +124,10 @@ export function weighInlining(candidate: Candidate, thresholds: Thresholds): Ver
     return no('it is expensive, and a reader uses it in a whole inner loop');
   const gathered = gatheredTooMuch(candidate, thresholds);
   if (gathered !== undefined) return no(gathered);
-  const uses = readers.reduce((sum, reader) => sum + loadCount(reader, buffer), 0);
+  const counted = readers.reduce((sum, reader) => sum + loadCount(reader, buffer), 0);
+  // What is computed again is used by whoever the first time was for as well: both are judged alike.
+  const isShared = producer.again === true && readers.some((reader) => reader.again !== true);
+  const uses = isShared ? Math.max(2, counted) : counted;
   if (uses === 1) return yes('it is used once');
   const used = `it is used ${String(uses)} times`;
   if (cost.heaviest >= HEAVY) return no(`it is expensive, and ${used}`);

@@ -101,7 +101,7 @@ function linksOf(last: Cluster, looking: Looking): Links | undefined {
     productOf(maker) === undefined
       ? throughRows(maker, { last, weights }, looking)
       : { first: maker, middle: undefined, last, scores: weights, weights };
-  return links && isPrivate(links, looking.facts) ? links : undefined;
+  return links && isAlike(links) && isPrivate(links, looking.facts) ? links : undefined;
 }
 
 /** What makes the weights of the last product as loops over the rows of another. */
@@ -126,6 +126,10 @@ function onlyWriter(buffer: BufferId, { facts, clusterAt }: Looking): Cluster | 
   const [writer, ...others] = facts.writers(buffer);
   return writer === undefined || others.length > 0 ? undefined : clusterAt(writer);
 }
+
+/** Whether all of them, or none, compute again what was computed before. */
+const isAlike = ({ first, middle = first, last }: Links): boolean =>
+  new Set([first, middle, last].map(({ nodes }) => at(nodes, 0).node.again)).size === 1;
 
 /** Whether nobody else reads what the first two make: so nothing has to run between the three. */
 function isPrivate({ first, middle, last }: Links, facts: Facts): boolean {

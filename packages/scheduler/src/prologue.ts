@@ -77,7 +77,8 @@ function producerOf(
   const maker = writer === undefined || others.length > 0 ? undefined : at(nodes, writer);
   const isOnly = facts.readers(buffer).length === 1 && product.a.buffer !== product.b.buffer;
   const isPrivate = facts.decl(buffer).role === 'temporary' && maker?.outs.length === 1;
-  return maker?.kind === 'map' && isOnly && isPrivate ? maker : undefined;
+  const isAlike = maker?.again === product.again;
+  return maker?.kind === 'map' && isOnly && isPrivate && isAlike ? maker : undefined;
 }
 
 /** Why a map had better not be computed where its product reads it. */

@@ -28,9 +28,9 @@ export function withWaitsMoved(
 
 /** The group as kernels are made of it. */
 export function withoutWaits(group: Group): Group {
-  if (group.nodes.every(({ after }) => after === undefined)) return group;
+  if (group.nodes.every(({ after, again }) => after === undefined && again === undefined)) return group;
   const nodes = group.nodes.map((node): LoopNode => {
-    const { after: _after, ...rest } = node;
+    const { after: _after, again: _again, ...rest } = node;
     return rest;
   });
   return { ...group, nodes };

@@ -9,11 +9,12 @@
 import { at } from '@tsinductor/base';
 import type { NodeId } from '../graph.ts';
 import type { CallNode } from '../passes/rebuild.ts';
-import { argumentsOf } from './joint-graph.ts';
+import { argumentsOf, rootsOf } from './joint-graph.ts';
 import type { JointGraph } from './joint-graph.ts';
 import { canRepeat, savedCut } from './saved-cut.ts';
-import { costKindOf } from './value-costs.ts';
-import type { CostKind, ValueCosts } from './value-costs.ts';
+import { costKindOf } from './cost-kind.ts';
+import type { CostKind } from './cost-kind.ts';
+import type { ValueCosts } from './value-costs.ts';
 
 export interface RecomputeRules {
   /** Also products, sorts, scans and random numbers are computed again wherever that saves a byte. */
@@ -187,15 +188,4 @@ function placesOf({ graph: { nodes } }: JointGraph): readonly NodeId[] {
     places.push(node.origin.pass === 'residual' ? Math.max(0, ...made) : node.id);
   }
   return places;
-}
-
-/** For each node the one whose memory it is in. */
-function rootsOf({ graph: { nodes } }: JointGraph): readonly NodeId[] {
-  const roots: NodeId[] = [];
-  for (const node of nodes) {
-    const [first] = argumentsOf(node);
-    const isView = node.kind === 'call' && costKindOf(node) === 'view' && first !== undefined;
-    roots.push(isView ? at(roots, first.node) : node.id);
-  }
-  return roots;
 }

@@ -8,8 +8,9 @@ import type { CallNode } from '../passes/rebuild.ts';
 import { argumentsOf } from './joint-graph.ts';
 import type { JointGraph } from './joint-graph.ts';
 import type { Plan } from './plans.ts';
-import { costKindOf } from './value-costs.ts';
-import type { CostKind, ValueCosts } from './value-costs.ts';
+import { costKindOf } from './cost-kind.ts';
+import type { CostKind } from './cost-kind.ts';
+import type { ValueCosts } from './value-costs.ts';
 
 type Told = Extract<Decision, { readonly kind: 'kept' | 'recomputed' }>;
 

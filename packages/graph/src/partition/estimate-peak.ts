@@ -3,7 +3,7 @@
 import { at } from '@tsinductor/base';
 import type { Graph, NodeId } from '../graph.ts';
 import { argumentsOf } from './joint-graph.ts';
-import { costKindOf } from './value-costs.ts';
+import { costKindOf } from './cost-kind.ts';
 import type { ValueCosts } from './value-costs.ts';
 
 export function estimatePeak(graph: Graph, costs: Pick<ValueCosts, 'ownBytes'>): number {

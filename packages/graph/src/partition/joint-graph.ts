@@ -7,6 +7,7 @@ import type { Index } from '@tsinductor/ir';
 import { valuesOf } from '../argument-reader.ts';
 import type { Graph, GraphNode, NodeId } from '../graph.ts';
 import type { CallNode } from '../passes/rebuild.ts';
+import { costKindOf } from './cost-kind.ts';
 
 /** A symbolic size counts as this where bytes have to be compared. */
 const TYPICAL_SIZE = 256;
@@ -64,4 +65,15 @@ function droppedCalls({ graph, early, outputs }: Pick<JointGraph, 'graph' | 'ear
     }
   }
   return new Set(early.flatMap(({ id, origin }) => (origin.region !== undefined && !leaves.has(id) ? [id] : [])));
+}
+
+/** For each node the one whose memory it is in. */
+export function rootsOf({ graph: { nodes } }: JointGraph): readonly NodeId[] {
+  const roots: NodeId[] = [];
+  for (const node of nodes) {
+    const [first] = argumentsOf(node);
+    const isView = node.kind === 'call' && costKindOf(node) === 'view' && first !== undefined;
+    roots.push(isView ? at(roots, first.node) : node.id);
+  }
+  return roots;
 }

@@ -12,7 +12,8 @@ import { jointGraph } from './joint-graph.ts';
 import type { JointGraph } from './joint-graph.ts';
 import { frontierOf, keepingAll, planFor } from './plans.ts';
 import type { Plan } from './plans.ts';
-import { costKindOf, ValueCosts } from './value-costs.ts';
+import { costKindOf } from './cost-kind.ts';
+import { ValueCosts } from './value-costs.ts';
 
 /** What a program's own partitioner is given: the values between the passes, each with what keeping and repeating it takes. */
 export interface PartitionChoice {

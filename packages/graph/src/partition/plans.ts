@@ -31,7 +31,7 @@ export interface Plan {
 }
 
 /** So many partitions are scheduled to find out what they take. */
-const MOST_SCHEDULED = 10;
+const MOST_SCHEDULED = 8;
 
 /** Everything is kept that no checkpoint drops. */
 export const keepingAll = ({ joint, costs }: Planning): Plan =>

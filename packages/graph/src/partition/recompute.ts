@@ -7,8 +7,9 @@ import type { Graph, NodeId, ValueRef } from '../graph.ts';
 import { NodeList, renameArgs } from '../passes/rebuild.ts';
 import type { CallNode } from '../passes/rebuild.ts';
 import { removeDead } from '../passes/remove-dead.ts';
+import { rootsOf } from './joint-graph.ts';
 import type { JointGraph } from './joint-graph.ts';
-import { costKindOf } from './value-costs.ts';
+import { costKindOf } from './cost-kind.ts';
 
 /** Early calls of which late ones use copies. */
 export interface Repeated {
@@ -22,13 +23,13 @@ export interface Repeated {
 export function repeatedCalls(joint: JointGraph, isRepeated: (id: NodeId) => boolean): Repeated {
   const { graph, late } = joint;
   const firstUse = new Map<NodeId, NodeId>();
+  const roots = rootsOf(joint);
   for (const user of late) {
     const open = argsOf(graph, user).filter((id) => !late.has(id));
     for (let id = open.pop(); id !== undefined; id = open.pop()) {
       const node = at(graph.nodes, id);
       if (node.kind !== 'call' || firstUse.has(id)) continue;
-      const isView = costKindOf(node) === 'view';
-      if (!isView && !isRepeated(id)) continue;
+      if (!isRepeated(at(roots, id))) continue;
       firstUse.set(id, user);
       open.push(...argsOf(graph, id));
     }
@@ -82,5 +83,9 @@ const renamed = (node: CallNode, rename: (value: ValueRef) => ValueRef): CallNod
   ...(node.after && { after: node.after.map(rename) }),
 });
 
-const waiting = (call: CallNode, waits: readonly ValueRef[]): CallNode =>
-  costKindOf(call) === 'view' || waits.length === 0 ? call : { ...call, after: waits };
+/** The call as a copy; what only the backward pass needs is the first of its kind there. */
+function waiting(call: CallNode, waits: readonly ValueRef[]): CallNode {
+  if (costKindOf(call) === 'view') return call;
+  const again = call.origin.pass === 'residual' ? {} : { again: true as const };
+  return { ...call, ...again, ...(waits.length > 0 && { after: waits }) };
+}

@@ -7,7 +7,7 @@ import type { GraphNode, NodeId } from '../graph.ts';
 import { argumentsOf } from './joint-graph.ts';
 import type { JointGraph } from './joint-graph.ts';
 import { FlowNetwork } from './max-flow.ts';
-import { costKindOf } from './value-costs.ts';
+import { costKindOf } from './cost-kind.ts';
 import type { ValueCosts } from './value-costs.ts';
 
 interface Pricing {
