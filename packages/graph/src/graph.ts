@@ -80,8 +80,8 @@ interface CallGraphNode {
   readonly attrs: Attrs;
   /** Values that it does not use, but that are made before it: so what is computed again is not computed early. */
   readonly after?: readonly ValueRef[];
-  /** It computes again what another call computes. */
-  readonly again?: true;
+  /** What another call gives, and it computes again. */
+  readonly again?: ValueRef;
 }
 
 /**

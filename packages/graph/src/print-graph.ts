@@ -65,7 +65,7 @@ export function printNode(node: GraphNode): string {
 
 function printAfter({ after = [], again }: GraphNode & { readonly kind: 'call' }): string {
   const waits = after.length === 0 ? '' : ` after ${after.map((value) => printValue(value)).join(', ')}`;
-  return `${again === true ? ' again' : ''}${waits}`;
+  return `${again === undefined ? '' : ` as ${printValue(again)}`}${waits}`;
 }
 
 const printAttrs = (attrs: Attrs): readonly string[] =>

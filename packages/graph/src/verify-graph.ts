@@ -73,7 +73,11 @@ type Call = GraphNode & { readonly kind: 'call' };
 type CallOptions = Pick<VerifyOptions, 'primitivesOnly'> & { readonly sizes: SizeEnvironment | undefined };
 
 function verifyCall(graph: Graph, node: Call, options: CallOptions): void {
-  for (const value of [...valuesOf(node.args), ...(node.after ?? [])])
+  for (const value of [
+    ...valuesOf(node.args),
+    ...(node.after ?? []),
+    ...(node.again === undefined ? [] : [node.again]),
+  ])
     requireValue(graph, value, { before: node.id, where: printNode(node) });
   const operator = operatorFor(node.target, node.attrs);
   if (options.primitivesOnly === true && primitives.get(node.target) !== operator)

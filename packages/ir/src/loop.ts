@@ -42,10 +42,10 @@ interface LoopNodeBase {
    */
   readonly after?: readonly BufferId[];
   /**
-   * It computes again what another node computes. It shares loops with such nodes only: so it adds numbers in the order in which the
-   * other one does, and who reads it in the order in which they would read a value that was kept.
+   * The buffer that another node fills with what it computes again. It shares loops with such nodes only, and where the others do: so
+   * it adds numbers in the order in which they do, and who reads it in the order in which they would read a value that was kept.
    */
-  readonly again?: true;
+  readonly again?: BufferId;
 }
 
 /** One value per out at every point. */

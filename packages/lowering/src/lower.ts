@@ -67,7 +67,8 @@ export function lowerGraph(graph: Graph, options: LoweringOptions = plain): Loop
 function lowerDelayed(lowering: Lowering, node: GraphNode): View {
   if (node.kind !== 'call' || (node.after === undefined && node.again === undefined)) return lowerNode(lowering, node);
   const after = [...new Set(node.after?.map((value) => lowering.view(value).buffer))];
-  return lowering.program.delayed({ after, isAgain: node.again === true }, () => lowerNode(lowering, node));
+  const again = node.again && lowering.view(node.again).buffer;
+  return lowering.program.delayed({ after, again }, () => lowerNode(lowering, node));
 }
 
 function lowerNode(lowering: Lowering, node: GraphNode): View {

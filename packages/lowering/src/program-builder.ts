@@ -136,10 +136,13 @@ export class ProgramBuilder {
   }
 
   /** Runs `work`, whose nodes run after buffers are filled (inputs and constants always are), or compute again what others do. */
-  delayed<T>({ after, isAgain }: { readonly after: readonly BufferId[]; readonly isAgain: boolean }, work: () => T): T {
+  delayed<T>(
+    { after, again }: { readonly after: readonly BufferId[]; readonly again: BufferId | undefined },
+    work: () => T,
+  ): T {
     const before = this.#timing;
     const filled = after.filter((buffer) => this.#buffers[buffer]?.role === 'temporary');
-    this.#timing = { ...(filled.length > 0 && { after: filled }), ...(isAgain && { again: true }) };
+    this.#timing = { ...(filled.length > 0 && { after: filled }), ...(again !== undefined && { again }) };
     try {
       return work();
     } finally {

@@ -36,16 +36,24 @@ interface FusionOptions {
 
 export function fuseNodes(nodes: readonly LoopNode[], facts: Facts, options: FusionOptions): Fused {
   const fusion = new Fusion(nodes, facts, options);
-  if (options.config.epilogueFusionFirst) fusion.joinEpilogues();
+  joinAll(fusion, { nodes, facts, config: options.config });
+  // What is computed again follows those that compute it the first time.
+  if (nodes.some(({ again }) => again !== undefined)) joinAll(fusion.again(), { nodes, facts, config: options.config });
+  return fusion.finish();
+}
+
+function joinAll(
+  fusion: Fusion,
+  { nodes, facts, config }: { nodes: readonly LoopNode[]; facts: Facts; config: Config },
+): void {
+  if (config.epilogueFusionFirst) fusion.joinEpilogues();
   nodes.forEach((_, position) => {
     fusion.joinMakers(position);
   });
   for (const { id } of facts.program.buffers) fusion.joinReaders(id);
-  if (options.config.aggressiveFusion) fusion.joinEqualLoops();
+  if (config.aggressiveFusion) fusion.joinEqualLoops();
   // What runs in a part of another's loops joins nothing else: this comes last.
-  if (options.config.expandDimensionForPointwiseNodes)
-    for (const { id } of facts.program.buffers) fusion.joinWidened(id);
-  return fusion.finish();
+  if (config.expandDimensionForPointwiseNodes) for (const { id } of facts.program.buffers) fusion.joinWidened(id);
 }
 
 interface Pair {
@@ -67,6 +75,8 @@ class Fusion {
   readonly #fused: { readonly position: number; readonly reason: string; readonly bytes: Index }[] = [];
   #axes = 0;
   #pairs = 0;
+  /** Whether it is the turn of what is computed again, or of everything else. */
+  #isAgain = false;
 
   constructor(nodes: readonly LoopNode[], facts: Facts, { config, choices, trial }: FusionOptions) {
     this.#nodes = nodes;
@@ -77,6 +87,12 @@ class Fusion {
     this.#clusters = nodes.map(singleCluster);
     this.#limits = new GroupLimits(nodes, facts, config);
     this.#paths = new DependencePaths({ nodes, facts, clusterAt: (position) => at(this.#clusters, position) });
+  }
+
+  /** Goes on with what is computed again. */
+  again(): this {
+    this.#isAgain = true;
+    return this;
   }
 
   /** Joins the cluster of the node at a position with those that make what it reads. */
@@ -153,7 +169,7 @@ class Fusion {
 
   #tryFlow({ left, right }: Pair, buffer: BufferId): void {
     const [a, b] = [at(this.#clusters, left), at(this.#clusters, right)];
-    if (a === b) return;
+    if (a === b || !this.#isTurnOf(a, b)) return;
     const joined = this.#join(a, b, { kind: 'flow', buffer });
     const { name } = this.#facts.decl(buffer);
     const tried = joined.ok ? this.#try(joined.value, a, b) : joined;
@@ -167,6 +183,7 @@ class Fusion {
   #trySiblings({ left, right }: Pair, link: Link): boolean {
     const [a, b] = [at(this.#clusters, left), at(this.#clusters, right)];
     if (a === b) return true;
+    if (!this.#isTurnOf(a, b)) return false;
     if (link.kind === 'space' && !(a.elementwise && b.elementwise)) return false;
     const nodes = a.nodes.length + b.nodes.length;
     if (this.#choices.refuseSiblings({ nodes, sharedBytes: Infinity }) !== undefined) return false;
@@ -218,7 +235,12 @@ class Fusion {
     const [small, large] = [at(this.#clusters, left), at(this.#clusters, right)];
     const nodes = small.nodes.length + large.nodes.length;
     const shared = this.#bytes(buffer);
-    if (small === large || this.#choices.refuseSiblings({ nodes, sharedBytes: numberOf(shared) }) !== undefined) return;
+    if (
+      small === large ||
+      !this.#isTurnOf(small, large) ||
+      this.#choices.refuseSiblings({ nodes, sharedBytes: numberOf(shared) }) !== undefined
+    )
+      return;
     const joined = this.#widen(small, large, buffer);
     const tried = joined.ok ? this.#try(joined.value, small, large) : joined;
     if (!tried.ok) return;
@@ -240,6 +262,24 @@ class Fusion {
     return widenCluster(small, large, { buffer, ...this.#freedom });
   }
 
+  /**
+   * Whether the two may be one now. What is computed again shares loops where that did which computed it the first time: so sums add
+   * numbers in the same order both times.
+   */
+  #isTurnOf(a: Cluster, b: Cluster): boolean {
+    const [first, second] = [this.#firstTime(a), this.#firstTime(b)];
+    if (!this.#isAgain) return first === undefined && second === undefined;
+    return first !== undefined && first !== 'nowhere' && first === second;
+  }
+
+  /** The cluster that computed the first time what this one computes again; undefined: it is the first time. */
+  #firstTime({ nodes }: Cluster): Cluster | 'nowhere' | undefined {
+    const { again } = at(nodes, 0).node;
+    if (again === undefined) return undefined;
+    const [writer] = this.#facts.writers(again);
+    return writer === undefined ? 'nowhere' : at(this.#clusters, writer);
+  }
+
   get #freedom(): Omit<Joining, 'link'> {
     return {
       fresh: (extent) => this.#freshAxis(extent),
@@ -254,7 +294,6 @@ class Fusion {
     // What stays alone is in no cluster of several.
     const alone = aloneBecause(at(a.nodes, 0).node) ?? aloneBecause(at(b.nodes, 0).node);
     if (alone !== undefined) return alone;
-    if (isAgain(a) !== isAgain(b)) return 'one of them computes again what was computed before';
     const product = refuseWithProduct(a, b, { link, isAllowed: this.#config.epilogueFusion });
     if (product !== undefined) return product;
     const large = this.#limits.refuse(a, b);
@@ -298,8 +337,6 @@ class Fusion {
     return { name, extent };
   }
 }
-
-const isAgain = ({ nodes }: Cluster): boolean => at(nodes, 0).node.again === true;
 
 const numberOf = (index: Index): number => (index.kind === 'int' ? index.value : Infinity);
 

@@ -126,7 +126,7 @@ export function weighInlining(candidate: Candidate, thresholds: Thresholds): Ver
   if (gathered !== undefined) return no(gathered);
   const counted = readers.reduce((sum, reader) => sum + loadCount(reader, buffer), 0);
   // What is computed again is used by whoever the first time was for as well: both are judged alike.
-  const isShared = producer.again === true && readers.some((reader) => reader.again !== true);
+  const isShared = producer.again !== undefined && readers.some((reader) => reader.again === undefined);
   const uses = isShared ? Math.max(2, counted) : counted;
   if (uses === 1) return yes('it is used once');
   const used = `it is used ${String(uses)} times`;

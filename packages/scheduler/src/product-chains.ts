@@ -129,7 +129,7 @@ function onlyWriter(buffer: BufferId, { facts, clusterAt }: Looking): Cluster | 
 
 /** Whether all of them, or none, compute again what was computed before. */
 const isAlike = ({ first, middle = first, last }: Links): boolean =>
-  new Set([first, middle, last].map(({ nodes }) => at(nodes, 0).node.again)).size === 1;
+  new Set([first, middle, last].map(({ nodes }) => at(nodes, 0).node.again === undefined)).size === 1;
 
 /** Whether nobody else reads what the first two make: so nothing has to run between the three. */
 function isPrivate({ first, middle, last }: Links, facts: Facts): boolean {

@@ -77,7 +77,7 @@ function producerOf(
   const maker = writer === undefined || others.length > 0 ? undefined : at(nodes, writer);
   const isOnly = facts.readers(buffer).length === 1 && product.a.buffer !== product.b.buffer;
   const isPrivate = facts.decl(buffer).role === 'temporary' && maker?.outs.length === 1;
-  const isAlike = maker?.again === product.again;
+  const isAlike = (maker?.again === undefined) === (product.again === undefined);
   return maker?.kind === 'map' && isOnly && isPrivate && isAlike ? maker : undefined;
 }
 

@@ -4,7 +4,7 @@
 import { at } from '@tsinductor/base';
 import { valuesOf } from '../argument-reader.ts';
 import type { Graph, NodeId, ValueRef } from '../graph.ts';
-import { NodeList, renameArgs } from '../passes/rebuild.ts';
+import { NodeList, renameCall } from '../passes/rebuild.ts';
 import type { CallNode } from '../passes/rebuild.ts';
 import { removeDead } from '../passes/remove-dead.ts';
 import { rootsOf } from './joint-graph.ts';
@@ -62,30 +62,45 @@ export function withRepeated({ graph, late }: JointGraph, { calls, firstUse }: R
   let latest: readonly ValueRef[] = [];
   for (const node of graph.nodes) {
     if (node.kind !== 'call' || !late.has(node.id)) {
-      originals.set(node.id, list.add(node.kind === 'call' ? renamed(node, original) : node));
+      originals.set(node.id, list.add(node.kind === 'call' ? renameCall(node, original) : node));
       continue;
     }
     const needed = valuesOf(node.args).filter((value) => late.has(value.node));
     const waits = needed.length > 0 ? needed.map(original) : latest;
-    for (const call of before.get(node.id) ?? []) copies.set(call.id, list.add(waiting(renamed(call, copied), waits)));
-    const made = list.add(renamed(node, copied));
+    for (const call of before.get(node.id) ?? []) {
+      const first = original({ kind: 'value', node: call.id, result: 0 });
+      copies.set(call.id, list.add(copyOf(call, { rename: copied, original: first, waits })));
+    }
+    const made = list.add(renameCall(node, copied));
     originals.set(node.id, made);
     if (hasLoops(node)) latest = made.slice(0, 1);
   }
-  return removeDead({ ...graph, nodes: list.nodes, outputs: graph.outputs.map(original) });
+  return withoutLost(removeDead({ ...graph, nodes: list.nodes, outputs: graph.outputs.map(original) }));
 }
 
 const hasLoops = (node: CallNode): boolean => costKindOf(node) !== 'view' && costKindOf(node) !== 'created';
 
-const renamed = (node: CallNode, rename: (value: ValueRef) => ValueRef): CallNode => ({
-  ...node,
-  args: renameArgs(node.args, rename),
-  ...(node.after && { after: node.after.map(rename) }),
+/** What is computed again of a call that is gone is computed once. */
+const withoutLost = (graph: Graph): Graph => ({
+  ...graph,
+  nodes: graph.nodes.map((node) => {
+    if (node.kind !== 'call' || node.again === undefined || node.again.node >= 0) return node;
+    const { again: _again, ...rest } = node;
+    return rest;
+  }),
 });
 
+interface Copying {
+  readonly rename: (value: ValueRef) => ValueRef;
+  /** What the call gave the first time. */
+  readonly original: ValueRef;
+  readonly waits: readonly ValueRef[];
+}
+
 /** The call as a copy; what only the backward pass needs is the first of its kind there. */
-function waiting(call: CallNode, waits: readonly ValueRef[]): CallNode {
-  if (costKindOf(call) === 'view') return call;
-  const again = call.origin.pass === 'residual' ? {} : { again: true as const };
-  return { ...call, ...again, ...(waits.length > 0 && { after: waits }) };
+function copyOf(call: CallNode, { rename, original, waits }: Copying): CallNode {
+  const copied = renameCall(call, rename);
+  if (costKindOf(call) === 'view') return copied;
+  const again = call.origin.pass === 'residual' ? {} : { again: original };
+  return { ...copied, ...again, ...(waits.length > 0 && { after: waits }) };
 }

@@ -30,10 +30,11 @@ export function rebuild(graph: Graph, transform: Transform): Graph {
   return { ...graph, nodes: list.nodes, outputs: graph.outputs.map(rename) };
 }
 
-const renameCall = (node: CallNode, rename: (value: ValueRef) => ValueRef): CallNode => ({
+export const renameCall = (node: CallNode, rename: (value: ValueRef) => ValueRef): CallNode => ({
   ...node,
   args: renameArgs(node.args, rename),
   ...(node.after && { after: node.after.map(rename) }),
+  ...(node.again && { again: rename(node.again) }),
 });
 
 export const renameArgs = (args: readonly Arg[], rename: (value: ValueRef) => ValueRef): readonly Arg[] =>

@@ -42,7 +42,7 @@ export function printLoopNode(node: LoopNode, buffer: BufferName): string {
   const ops = [...new Set(node.origins.map(({ op }) => op))].join(' ');
   const over = node.kind === 'reduce' || node.kind === 'scan' ? ` over ${printAxes(node.over)}` : '';
   const { after = [] } = node;
-  const again = node.again === true ? ' again' : '';
+  const again = node.again === undefined ? '' : ` as ${buffer(node.again)}`;
   const wait = after.length === 0 ? '' : ` after ${after.map(buffer).join(', ')}`;
   const mode = node.kind === 'scatter' ? ` ${node.mode}` : node.kind === 'sort' && node.descending ? ' descending' : '';
   lines.block(
