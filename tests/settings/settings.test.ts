@@ -19,6 +19,7 @@ import { layoutEffects } from './layout-effects.ts';
 import { loweringEffects } from './lowering-effects.ts';
 import { memoryEffects } from './memory-effects.ts';
 import { profilingEffects } from './profiling-effects.ts';
+import { trainingEffects } from './training-effects.ts';
 import { tuningEffects } from './tuning-effects.ts';
 
 const effects: Readonly<Partial<Record<SettingName, Effect>>> = {
@@ -31,6 +32,7 @@ const effects: Readonly<Partial<Record<SettingName, Effect>>> = {
   ...loweringEffects,
   ...memoryEffects,
   ...profilingEffects,
+  ...trainingEffects,
   ...tuningEffects,
 };
 
@@ -96,6 +98,10 @@ describe('the cache key', () => {
     'cuda.visibleDevices': '0',
     compiledFunctionsDir: freshDirectory(),
     dynamic: false,
+    activationMemoryLimit: 1_000_000,
+    customPartitionerFn: { key: 'same', run: () => [] },
+    jointCustomPrePass: { key: 'same', run: (graph: unknown) => graph },
+    jointCustomPostPass: { key: 'same', run: (graph: unknown) => graph },
     jitPostCompileHook: { key: 'same', run: () => undefined },
     inductorChoicesClass: { key: 'same', run: (choices: unknown) => choices },
     postFusionCustomPass: { key: 'same', run: (groups: unknown) => groups },

@@ -72,7 +72,6 @@ export const partitionStage = <More extends Context>(
       budget,
       ...(limit === null ? {} : { limit }),
       aggressive: config.aggressiveRecomputation,
-      banReductions: config.banRecomputeReductions,
       ...(hook === null ? {} : { partitioner: hook.run as (choice: PartitionChoice) => unknown }),
       peakOf: (candidate) => peakBytes(schedule(candidate, context)),
     });

@@ -21,13 +21,7 @@ export const training = {
     type: 'bool',
     default: false,
     affects: 'code',
-    doc: 'Where the budget is below 1, count products, sorts, scans, writes by index and random numbers among what is computed again wherever that saves memory, and not only where the budget needs it.',
-  },
-  banRecomputeReductions: {
-    type: 'bool',
-    default: true,
-    affects: 'code',
-    doc: 'Where the budget is below 1, compute reductions again only where the budget needs it, as products are.',
+    doc: 'Where the budget is below 1, also try partitions in which products, sorts, scans, writes by index and random numbers are computed again wherever the time that it takes is worth the memory, and not only where the budget needs it.',
   },
   customPartitionerFn: {
     type: 'hook',

@@ -1,7 +1,8 @@
 // Partitions of a joint graph that are worth a closer look, from keeping all to keeping little. In: a joint graph. Out: lists of
 // values that are kept; each partition follows from its list.
 //
-// - cut       the smallest cut, in bytes, where nothing heavy is computed again
+// - cut       the smallest cut, in bytes, where nothing heavy is computed again, and no reduction
+// - cut at    the same, where heavy calls may be computed again too and every operation is worth so many bytes
 // - knapsack  of what the cut keeps, no more than so many bytes: what costs most to compute again, for its size
 // - segments  what crosses the borders of so many segments of the forward pass is kept, and what lies within is computed again
 //             when the backward pass comes to the segment (Chen et al., "Training Deep Nets with Sublinear Memory Cost", 2016);
@@ -17,10 +18,8 @@ import type { CostKind } from './cost-kind.ts';
 import type { ValueCosts } from './value-costs.ts';
 
 export interface RecomputeRules {
-  /** Also products, sorts, scans and random numbers are computed again wherever that saves a byte. */
+  /** Also cuts in which products, sorts, scans and random numbers have a price, and are computed again where memory is worth more. */
   readonly aggressive: boolean;
-  /** Reductions are computed again only as heavy calls are. */
-  readonly banReductions: boolean;
 }
 
 export interface Candidate {
@@ -34,17 +33,20 @@ export interface Candidate {
 const CAPACITIES = [0.125, 0.25, 0.375, 0.5, 0.625, 0.75, 0.875];
 const SEGMENTS = [2, 3, 4, 6, 8, 12];
 
+/** Bytes that an operation is worth, where heavy calls have a price. */
+const PRICES = [1 / 16, 1 / 64, 1 / 256, 1 / 1024];
+
 /** A byte is cheaper to keep than so much time to compute it again costs: only to choose between cuts of equal size. */
 const TIE = 1e-9;
 
 export function candidatesFor(joint: JointGraph, costs: ValueCosts, rules: RecomputeRules): readonly Candidate[] {
-  const heavy = new Set<CostKind>(rules.aggressive ? [] : rules.banReductions ? ['heavy', 'reduction'] : ['heavy']);
   const kindOf = (id: NodeId): CostKind => {
     const node = at(joint.graph.nodes, id);
     return node.kind === 'call' ? costKindOf(node) : 'created';
   };
-  const isCheap = (id: NodeId): boolean => !heavy.has(kindOf(id));
-  const cut = savedCut(joint, { costs, mayRepeat: isCheap, bytesPerOperation: TIE });
+  const cutWith = (banned: readonly CostKind[], bytesPerOperation = TIE): ReadonlySet<NodeId> =>
+    savedCut(joint, { costs, mayRepeat: (id) => !banned.includes(kindOf(id)), bytesPerOperation });
+  const cut = cutWith(['heavy', 'reduction']);
   const items = [...cut].flatMap((id) => itemOf(joint, costs, id));
   const total = items.reduce((sum, { bytes }) => sum + bytes, 0);
   const knapsacks = CAPACITIES.map((share): Candidate => {
@@ -53,8 +55,15 @@ export function candidatesFor(joint: JointGraph, costs: ValueCosts, rules: Recom
     const saved = new Set([...cut].filter((id) => !dropped.has(id)));
     return { origin: `knapsack of ${String(100 * share)} %`, saved };
   });
-  const segments = SEGMENTS.flatMap((count) => segmentsOf(joint, costs, { count, cut }));
-  return [{ origin: 'cut', saved: cut }, ...knapsacks, ...segments];
+  return [
+    { origin: 'cut', saved: cut },
+    ...(rules.aggressive ? PRICES : []).map((price) => ({
+      origin: `cut at ${String(1 / price)} operations a byte`,
+      saved: cutWith([], price),
+    })),
+    ...knapsacks,
+    ...SEGMENTS.flatMap((count) => segmentsOf(joint, costs, { count, cut })),
+  ];
 }
 
 /** A kept value that could be computed again. */

@@ -31,7 +31,9 @@ export interface Plan {
 }
 
 /** So many partitions are scheduled to find out what they take. */
-const MOST_SCHEDULED = 8;
+const MOST_SCHEDULED = 10;
+/** and so many of them because they seem to take least memory. */
+const LEAST_SCHEDULED = 3;
 
 /** Everything is kept that no checkpoint drops. */
 export const keepingAll = ({ joint, costs }: Planning): Plan =>
@@ -58,18 +60,27 @@ function planOf(origin: string, { joint, costs, isRepeated }: Choosing): Plan {
 
 /**
  * The plans of which none is better in both memory and time, by falling peaks. The first plan is what the others are measured by. Of
- * many, those that seem best are scheduled.
+ * many, those that seem best are scheduled: an estimate decides, which may be wrong by a little, so those that seem to take least are
+ * among them, whatever time they take.
  */
 export function frontierOf(plans: readonly Plan[], { costs, peakOf }: Planning): readonly Plan[] {
-  const [first, ...others] = plans;
+  const [first, ...others] = distinct(plans);
   if (first === undefined) return [];
-  const estimated = others.map((plan) => ({ plan, peak: estimatePeak(plan.graph, costs) }));
-  const promising = undominated(estimated, ({ plan, peak }) => ({ peak, time: plan.time }));
-  const scheduled = [first, ...spread(promising, MOST_SCHEDULED).map(({ plan }) => plan)].map((plan) => ({
+  const estimated = others.map((plan) => ({ plan, peak: estimatePeak(plan.graph, costs), time: plan.time }));
+  const promising = undominated(estimated, (each) => each);
+  const least = estimated.toSorted((a, b) => a.peak - b.peak || a.time - b.time).slice(0, LEAST_SCHEDULED);
+  const looked = new Set([...spread(promising, MOST_SCHEDULED - LEAST_SCHEDULED), ...least]);
+  const scheduled = [first, ...[...looked].map(({ plan }) => plan)].map((plan) => ({
     ...plan,
     peak: peakOf(plan.graph),
   }));
-  return undominated(scheduled, ({ peak, time }) => ({ peak, time }));
+  return undominated(scheduled, (each) => each);
+}
+
+/** Of plans that compute the same again the first. */
+function distinct(plans: readonly Plan[]): readonly Plan[] {
+  const keyOf = ({ repeated }: Plan): string => repeated?.calls.map(({ id }) => id).join() ?? '';
+  return [...new Map(plans.toReversed().map((plan) => [keyOf(plan), plan])).values()].toReversed();
 }
 
 /** By falling peaks, so that each takes more time than the one before. */
