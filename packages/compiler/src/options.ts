@@ -101,6 +101,9 @@ export function checkOptions(options: CompileOptions, report?: Report): void {
     const [allowed, accepts] = checks[name as keyof CompileOptions];
     if (value !== undefined && !accepts(value)) throw badOption(name, value, allowed);
   }
+  const { backend = 'inductor', memoryBudget } = options;
+  if (memoryBudget !== undefined && backend !== 'inductor')
+    throw badOption('memoryBudget', memoryBudget, "nothing beside a backend other than 'inductor', which plans no memory");
   if (options.options !== undefined) readPatch(options.options, report);
   checkMode(options.mode);
   const { device } = options;

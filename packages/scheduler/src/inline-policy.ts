@@ -93,6 +93,8 @@ export interface Candidate {
   /** Bytes of all buffers that it reads; Infinity where that is not known. */
   readonly bytesRead: number;
   readonly readers: readonly LoopNode[];
+  /** Whether another node computes the same again. */
+  readonly isRepeated: boolean;
 }
 
 /** Why a producer's value cannot stand in the place of the loads of its buffer; undefined: it can, if its write is dense. */
@@ -115,7 +117,7 @@ export function cannotInline({ producer, buffer, cost, readers }: Candidate): st
 
 /** Whether it pays to compute a value inside its readers, where it can be. */
 export function weighInlining(candidate: Candidate, thresholds: Thresholds): Verdict {
-  const { cost, readers, buffer, producer } = candidate;
+  const { cost, readers, buffer } = candidate;
   if (readsNothing(cost)) return yes('it reads nothing');
   const repetition = worst(readers.map((reader) => repetitionOf(reader, buffer)));
   if (repetition === 'outer' && cost.operations > TRIVIAL)
@@ -124,16 +126,23 @@ export function weighInlining(candidate: Candidate, thresholds: Thresholds): Ver
     return no('it is expensive, and a reader uses it in a whole inner loop');
   const gathered = gatheredTooMuch(candidate, thresholds);
   if (gathered !== undefined) return no(gathered);
-  const counted = readers.reduce((sum, reader) => sum + loadCount(reader, buffer), 0);
-  // What is computed again is used by whoever the first time was for as well: both are judged alike.
-  const isShared = producer.again !== undefined && readers.some((reader) => reader.again === undefined);
-  const uses = isShared ? Math.max(2, counted) : counted;
+  const uses = usesOf(candidate);
   if (uses === 1) return yes('it is used once');
   const used = `it is used ${String(uses)} times`;
   if (cost.heaviest >= HEAVY) return no(`it is expensive, and ${used}`);
   if (cost.reads.size > thresholds.reads) return no(`${used} and reads ${String(cost.reads.size)} buffers`);
   if (cost.operations > thresholds.operations) return no(`${used} and takes ${String(cost.operations)} operations`);
   return yes(`${used}, and is cheaper to compute again than to store`);
+}
+
+/**
+ * How often a value is loaded. What is computed twice would be used by the readers of both if it were kept: either is judged as if it
+ * were.
+ */
+function usesOf({ producer, buffer, readers, isRepeated }: Candidate): number {
+  const loads = readers.reduce((sum, reader) => sum + loadCount(reader, buffer), 0);
+  const isAgain = producer.again !== undefined && readers.some((reader) => reader.again === undefined);
+  return isRepeated || isAgain ? Math.max(2, loads) : loads;
 }
 
 /** Whether a value is made of constants and coordinates alone, and of no more operations than may be repeated. */

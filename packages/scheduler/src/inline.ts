@@ -48,6 +48,7 @@ export function inlineProducers(nodes: readonly LoopNode[], facts: Facts, option
   const decisions: Decision[] = [];
   const taken = new Map<BufferId, Taken>();
   const costs = new Map<BufferId, Cost>();
+  const repeated = new Set(nodes.flatMap(({ again }) => again ?? []));
   for (const node of nodes) {
     if (node.kind !== 'map') continue;
     const buffer = at(node.outs, 0);
@@ -56,7 +57,7 @@ export function inlineProducers(nodes: readonly LoopNode[], facts: Facts, option
     const readers = facts.readers(buffer).map((position) => at(nodes, position));
     if (readers.length === 0) continue;
     const bytesRead = bytesOf(cost.reads, facts);
-    const candidate = { producer: node, buffer, cost, bytesRead, readers };
+    const candidate = { producer: node, buffer, cost, bytesRead, readers, isRepeated: repeated.has(buffer) };
     const isKept = readers.length > 1 && readers.some((reader) => isPart(reader, facts));
     const judged: Judged = isKept ? { reason: 'a reader stores it as it is' } : judge(candidate, options.choices);
     const names = readers.map((reader) => facts.nameOf(reader));

@@ -64,7 +64,13 @@ function droppedCalls({ graph, early, outputs }: Pick<JointGraph, 'graph' | 'ear
       if (at(graph.nodes, used).origin.region !== node.origin.region) leaves.add(used);
     }
   }
-  return new Set(early.flatMap(({ id, origin }) => (origin.region !== undefined && !leaves.has(id) ? [id] : [])));
+  const dropped = new Set<NodeId>();
+  for (const { id, origin, args } of early) {
+    const isInside = origin.region !== undefined && !leaves.has(id);
+    const isMadeOfIt = origin.pass === 'residual' && valuesOf(args).some((value) => dropped.has(value.node));
+    if (isInside || isMadeOfIt) dropped.add(id);
+  }
+  return dropped;
 }
 
 /** For each node the one whose memory it is in. */

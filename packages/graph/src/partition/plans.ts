@@ -68,7 +68,9 @@ export function frontierOf(plans: readonly Plan[], { costs, peakOf }: Planning):
   if (first === undefined) return [];
   const estimated = others.map((plan) => ({ plan, peak: estimatePeak(plan.graph, costs), time: plan.time }));
   const promising = undominated(estimated, (each) => each);
-  const least = estimated.toSorted((a, b) => a.peak - b.peak || a.time - b.time).slice(0, LEAST_SCHEDULED);
+  const least = estimated
+    .toSorted((a, b) => (a.peak === b.peak ? a.time - b.time : a.peak - b.peak))
+    .slice(0, LEAST_SCHEDULED);
   const looked = new Set([...spread(promising, MOST_SCHEDULED - LEAST_SCHEDULED), ...least]);
   const scheduled = [first, ...[...looked].map(({ plan }) => plan)].map((plan) => ({
     ...plan,

@@ -75,20 +75,10 @@ export function withRepeated({ graph, late }: JointGraph, { calls, firstUse }: R
     originals.set(node.id, made);
     if (hasLoops(node)) latest = made.slice(0, 1);
   }
-  return withoutLost(removeDead({ ...graph, nodes: list.nodes, outputs: graph.outputs.map(original) }));
+  return removeDead({ ...graph, nodes: list.nodes, outputs: graph.outputs.map(original) });
 }
 
 const hasLoops = (node: CallNode): boolean => costKindOf(node) !== 'view' && costKindOf(node) !== 'created';
-
-/** What is computed again of a call that is gone is computed once. */
-const withoutLost = (graph: Graph): Graph => ({
-  ...graph,
-  nodes: graph.nodes.map((node) => {
-    if (node.kind !== 'call' || node.again === undefined || node.again.node >= 0) return node;
-    const { again: _again, ...rest } = node;
-    return rest;
-  }),
-});
 
 interface Copying {
   readonly rename: (value: ValueRef) => ValueRef;

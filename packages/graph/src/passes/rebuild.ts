@@ -30,12 +30,16 @@ export function rebuild(graph: Graph, transform: Transform): Graph {
   return { ...graph, nodes: list.nodes, outputs: graph.outputs.map(rename) };
 }
 
-export const renameCall = (node: CallNode, rename: (value: ValueRef) => ValueRef): CallNode => ({
-  ...node,
-  args: renameArgs(node.args, rename),
-  ...(node.after && { after: node.after.map(rename) }),
-  ...(node.again && { again: rename(node.again) }),
-});
+/** The call with other references; it computes nothing again whose first call is gone. */
+export function renameCall({ after, again, ...node }: CallNode, rename: (value: ValueRef) => ValueRef): CallNode {
+  const first = again && rename(again);
+  return {
+    ...node,
+    args: renameArgs(node.args, rename),
+    ...(after && { after: after.map(rename) }),
+    ...(first !== undefined && first.node >= 0 && { again: first }),
+  };
+}
 
 export const renameArgs = (args: readonly Arg[], rename: (value: ValueRef) => ValueRef): readonly Arg[] =>
   args.map((arg) => (isList(arg) ? arg.map(rename) : isValue(arg) ? rename(arg) : arg));

@@ -6,6 +6,8 @@ import { rebuild } from './rebuild.ts';
 export function shareCommon(graph: Graph): Graph {
   const seen = new Map<string, readonly ValueRef[]>();
   return rebuild(graph, (node, list) => {
+    // What is computed again is so that nobody has to keep it.
+    if (node.again !== undefined || node.after !== undefined) return list.add(node);
     const key = stableStringify([node.target, node.args, node.attrs]);
     const known = seen.get(key);
     if (known !== undefined) return known;
