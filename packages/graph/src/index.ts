@@ -49,7 +49,7 @@ export type { OptimizeOptions } from './passes/optimize.ts';
 export { contiguousMeta, contiguousStrides, sizeAttr, sizesAttr } from './shape.ts';
 export { jointGraph } from './partition/joint-graph.ts';
 export { partition } from './partition/partition.ts';
-export type { PartitionChoice, PartitionOptions } from './partition/partition.ts';
+export type { PartitionChoice } from './partition/partition.ts';
 export { vjpGraph } from './gradient/vjp-graph.ts';
 export type { VjpGraph } from './gradient/vjp-graph.ts';
 export { batchGraph } from './batching/batch-graph.ts';

@@ -9,7 +9,7 @@ import type { Repeated } from './recompute.ts';
 import { canRepeat } from './saved-cut.ts';
 import type { ValueCosts } from './value-costs.ts';
 
-export interface Planning {
+interface Planning {
   readonly joint: JointGraph;
   readonly costs: ValueCosts;
   /** Bytes at the peak of a call of a graph, as it is scheduled. */

@@ -1,0 +1,53 @@
+// What a compiled step of twelve encoder layers really takes under budgets, by the pool of memory, beside what was planned: minutes, most of
+// which C++ compilers take. `npm run test:full -- --testPathPatterns=tests/training/partition-full`.
+import { expect, test } from '@jest/globals';
+import { manualSeed, memoryStats, randn, reset } from 'tsinductor';
+import type { Tensor } from 'tsinductor';
+import { compiledStep, elementsOf, reportOf, transformer, workspaceOf } from './steps.ts';
+
+interface Measured {
+  readonly budget: number;
+  readonly planned: number;
+  /** The least that the plans which were looked at take. */
+  readonly real: number;
+  readonly elements: unknown;
+}
+
+test('twelve layers take no more than planned, and less under a smaller budget', () => {
+  manualSeed(1);
+  const { parameters, step } = transformer({ layers: 12, width: 64, heads: 2 });
+  const x = randn([8, 64, 64]);
+  const inputs = [x, ...Object.values(parameters)].reduce((sum, { numel }) => sum + 4 * numel, 0);
+  const measured = [1, 0.75, 0.5, 0.25, 0].map((memoryBudget) => measure(memoryBudget));
+
+  function measure(memoryBudget: number): Measured {
+    const compiled = compiledStep(step, { memoryBudget });
+    const before = inUse();
+    const results = compiled(parameters, x);
+    const real = inUse() - before;
+    const elements = elementsOf(results);
+    const gradients = Object.values(results[1] as Readonly<Record<string, Tensor>>);
+    const given = [results[0], ...gradients].reduce((sum, { numel }) => sum + 4 * numel, 0);
+    const planned = workspaceOf(compiled) + given;
+    expect(reportOf(compiled).workspaceBytes).toBeDefined();
+    for (const tensor of [results[0], ...gradients]) tensor.dispose();
+    compiled.reset();
+    reset();
+    return { budget: memoryBudget, planned, real, elements };
+  }
+
+  for (const { budget, planned, real } of measured)
+    process.stdout.write(
+      `budget ${String(budget)}: planned ${String(planned)}, real ${String(real)}, inputs ${String(inputs)} bytes\n`,
+    );
+  const reals = measured.map(({ real }) => real);
+  expect(reals).toEqual(reals.toSorted((a, b) => b - a));
+  for (const { planned, real } of measured) expect(real).toBeLessThan(1.25 * planned);
+  for (const { elements } of measured) expect(elements).toEqual(measured[0]?.elements);
+});
+
+/** Bytes of the pool that somebody holds: tensors, and the workspaces of what was compiled. */
+function inUse(): number {
+  const { pool } = memoryStats();
+  return pool?.inUse ?? 0;
+}
