@@ -66,6 +66,8 @@ describe('bindArguments', () => {
     expect(() => bind('sum', ['%0'], { axis: 1 })).toThrow('sum has no argument axis');
     expect(() => bind('sum', ['%0', 1], { dim: 1 })).toThrow('sum: argument dim is given by position and by name');
     expect(() => bind('softmax', ['%0', 'last'])).toThrow('softmax: dim must be an integer');
-    expect(() => bind('meshgrid', ['%0'], { indexing: 'yx' })).toThrow('meshgrid: indexing must be one of ij, xy');
+    expect(() => bind('meshgrid', ['%0'], { indexing: 'yx' })).toThrow(
+      "meshgrid: indexing is 'yx'; use one of 'ij', 'xy'",
+    );
   });
 });

@@ -11,14 +11,23 @@ import {
   dtypeOf,
   integerList,
   integerOf,
+  numberList,
   plain,
   plainNumber,
   scalarOf,
+  sizeOf,
   sizes,
   stringOf,
 } from './bind-values.ts';
 import type { BindingEnvironment } from './bind-values.ts';
-import { argumentMissing, argumentRepeated, argumentType, argumentUnknown, tooManyArguments } from './errors.ts';
+import {
+  argumentMissing,
+  argumentRepeated,
+  argumentType,
+  argumentUnknown,
+  argumentValue,
+  tooManyArguments,
+} from './errors.ts';
 import type { Arg, Attr, ValueRef } from './graph.ts';
 import { operators } from './operator-table.ts';
 import type { Operator, Parameter, ParameterType } from './operator.ts';
@@ -170,27 +179,45 @@ const ENCODERS: Readonly<Record<ParameterType, Encoder>> = {
   },
   scalar: attribute('a number', ({ value, environment }) => scalarOf(environment, value)),
   dtype: attribute("a dtype, such as 'f32'", ({ value, environment }) => dtypeOf(environment, value)),
-  string: attribute('a string', ({ value, parameter }) => stringOf(parameter, value)),
+  string: attribute('a string', ({ value }) => stringOf(value)),
   bool: attribute('true or false', ({ value, parameter }) => boolOf(parameter, value)),
   int: attribute('an integer', ({ value, environment }) => integerOf(environment, value)),
   float: attribute('a number', ({ value, environment }) => plainNumber(environment, value)),
   dims: attribute('an integer or a list of integers', ({ value, environment }) => integerList(environment, value)),
   ints: attribute('an integer or a list of integers', ({ value, environment }) => integerList(environment, value)),
   sizes: attribute('a size or a list of sizes', ({ value, environment }) => sizes(environment, value)),
+  size: attribute('an integer', ({ value, environment }) => sizeOf(environment, value)),
+  floats: attribute('a number or a list of numbers', ({ value, environment }) => numberList(environment, value)),
   any: attribute('numbers, strings or lists of them', ({ value, environment }) => plain(environment, value)),
 };
 
 function encode(parameter: Parameter, value: unknown, { environment, name }: Call): Bound {
-  const { read, wanted } = ENCODERS[parameter.type];
+  const { choices, type } = parameter;
+  if (choices !== undefined && typeof value === 'string')
+    return { attr: chosen(name, parameter.name, { value, choices }) };
+  const { read, wanted } = ENCODERS[type];
   const bound = read({ value, parameter, environment });
   if (bound === undefined) {
+    const words = choices === undefined ? [] : [`one of ${quoted(choices)}`];
     throw argumentType(
       name,
       parameter.name,
-      parameter.choices === undefined ? wanted : `one of ${parameter.choices.join(', ')}`,
+      (type === 'string' && words.length > 0 ? words : [wanted, ...words]).join(', or '),
     );
   }
   return bound;
+}
+
+const quoted = (words: readonly string[]): string => words.map((word) => `'${word}'`).join(', ');
+
+/** A word that the parameter takes. */
+function chosen(
+  operator: string,
+  parameter: string,
+  { value, choices }: { value: string; choices: readonly string[] },
+): string {
+  if (choices.includes(value)) return value;
+  throw argumentValue(operator, `${parameter} is '${value}'`, `use one of ${quoted(choices)}`);
 }
 
 const tensorList = (environment: BindingEnvironment, value: unknown): readonly ValueRef[] | undefined =>

@@ -41,8 +41,7 @@ export function dtypeOf(environment: BindingEnvironment, value: unknown): Attr |
   return dtype === undefined ? undefined : { dtype };
 }
 
-export const stringOf = ({ choices }: Parameter, value: unknown): string | undefined =>
-  typeof value === 'string' && (choices === undefined || choices.includes(value)) ? value : undefined;
+export const stringOf = (value: unknown): string | undefined => (typeof value === 'string' ? value : undefined);
 
 export const boolOf = ({ only }: Parameter, value: unknown): boolean | undefined =>
   typeof value === 'boolean' && (only === undefined || only === value) ? value : undefined;
@@ -64,9 +63,19 @@ export function integerList(environment: BindingEnvironment, value: unknown): At
   return items.every((item) => item !== undefined) ? items : undefined;
 }
 
+/** A number, or a list of numbers. */
+export function numberList(environment: BindingEnvironment, value: unknown): Attr | undefined {
+  if (!Array.isArray(value)) return plainNumber(environment, value);
+  const items = value.map((item) => plainNumber(environment, item));
+  return items.every((item) => item !== undefined) ? items : undefined;
+}
+
+/** An integer, or a symbolic size. */
+export const sizeOf = (environment: BindingEnvironment, value: unknown): Attr | undefined =>
+  environment.toSize?.(value) ?? integerOf(environment, value);
+
 export function sizes(environment: BindingEnvironment, value: unknown): Attr | undefined {
-  const one = (item: unknown): Attr | undefined => environment.toSize?.(item) ?? integerOf(environment, item);
-  const items = (Array.isArray(value) ? (value as unknown[]) : [value]).map(one);
+  const items = (Array.isArray(value) ? (value as unknown[]) : [value]).map((item) => sizeOf(environment, item));
   return items.every((item) => item !== undefined) ? items : undefined;
 }
 

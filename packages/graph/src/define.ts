@@ -45,6 +45,12 @@ export interface Description extends Performances {
 export const floats: readonly DType[] = ['f64', 'f32', 'f16', 'bf16'];
 export const numbers: readonly DType[] = [...floats, 'i64', 'i32', 'i16', 'i8', 'u8'];
 
+/** The type of a parameter that takes some words only: `'left' | 'right'`. */
+export const oneOf = (words: readonly string[]): string => words.map((word) => `'${word}'`).join(' | ');
+
+/** PyTorch's memory formats, by its names. Results are in row-major order whichever is asked for. */
+export const MEMORY_FORMAT: string = `memoryFormat: ${oneOf(['contiguous_format', 'preserve_format', 'channels_last', 'channels_last_3d'])} = null`;
+
 const snakeCase = (name: string): string => name.replace(/([A-Z])/g, (letter) => `_${letter.toLowerCase()}`);
 
 type Base = Omit<Entry, 'kind' | 'levels'>;

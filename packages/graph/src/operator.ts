@@ -17,6 +17,7 @@ import type { SizeEnvironment } from './size-environment.ts';
  * scalar          a number kept with its category (the attribute is a ScalarRef)
  * dims            one dim or a list of them (null: all); sizes: a shape, whose entries may be -1 or symbolic
  * index           the items of a subscript: stands in `args` as the list of its tensors, and in `attrs` as SubscriptItems
+ * size            an integer that may be symbolic; floats: a number or a list of them
  * any             plain data, checked by the operator (a padding, a size or a list of them)
  */
 export type ParameterType =
@@ -33,6 +34,8 @@ export type ParameterType =
   | 'dims'
   | 'sizes'
   | 'ints'
+  | 'size'
+  | 'floats'
   | 'index'
   | 'any';
 
@@ -48,7 +51,7 @@ export interface Parameter {
   readonly keywordOnly?: boolean;
   /** Takes all remaining positional arguments, as in x.permute(0, 2, 1). */
   readonly variadic?: boolean;
-  /** Allowed strings, where there are few. */
+  /** Allowed strings, where there are few; of another type than `string`, those that it takes besides. */
   readonly choices?: readonly string[];
   /** Of a bool: the one value that fits; the other one is for another overload. */
   readonly only?: boolean;

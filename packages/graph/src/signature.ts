@@ -3,7 +3,7 @@
 //   'input: tensor, dim: dims = null, keepdim: bool = false, *, dtype: dtype = null'
 //
 // `...name: ints` takes the remaining positional arguments, `tensor?` may be null, `*` starts the parameters that are
-// only given by name, `'mean' | 'sum'` lists the allowed strings, and the type `true` or `false` is a bool that can be
+// only given by name, `'mean' | 'sum'` lists the allowed strings (beside another type in `ints | 'same'`), and the type `true` or `false` is a bool that can be
 // nothing else (where the other value is for another overload). Defaults: null, true, 2, 0.5, 1e-5, 'text', [].
 import { brokenGraph } from './errors.ts';
 import type { Attr, ScalarRef } from './graph.ts';
@@ -38,8 +38,9 @@ function parameter(text: string, keywordOnly: boolean): Parameter {
 
 /** What the part after the colon says: a type, the strings it allows, or the one value of a bool. */
 function kindOf(written: string): Pick<Parameter, 'type' | 'choices' | 'only'> {
-  const choices = [...written.matchAll(/'(\w+)'/g)].map(([, choice]) => choice ?? '');
-  if (choices.length > 0) return { type: 'string', choices };
+  const choices = [...written.matchAll(/'([\w-]+)'/g)].map(([, choice]) => choice ?? '');
+  if (choices.length > 0)
+    return { type: (/^\w+/.exec(written)?.[0] as ParameterType | undefined) ?? 'string', choices };
   if (written === 'true' || written === 'false') return { type: 'bool', only: written === 'true' };
   return { type: written.replace('?', '') as ParameterType };
 }

@@ -23,6 +23,29 @@ export interface UniqueOptions {
   readonly dim?: number | null;
 }
 
+/** The options of `unique` where it is known which results they ask for. */
+type Asking<Inverse, Counts> = UniqueOptions &
+  (Inverse extends true ? { readonly returnInverse: true } : { readonly returnInverse?: false }) &
+  (Counts extends true ? { readonly returnCounts: true } : { readonly returnCounts?: false });
+
+/** `unique` as a method: it gives the distinct elements, and with them what the options ask for, in this order. */
+export interface DistinctMethod<T> {
+  (options?: Asking<false, false>): T;
+  (options: Asking<true, true>): [values: T, inverse: Tensor, counts: Tensor];
+  (options: Asking<true, false>): [values: T, inverse: Tensor];
+  (options: Asking<false, true>): [values: T, counts: Tensor];
+  (options?: UniqueOptions): T | Tensor[];
+}
+
+/** `unique` as a function. */
+export interface DistinctFunction {
+  (input: Tensor, options?: Asking<false, false>): Tensor;
+  (input: Tensor, options: Asking<true, true>): [values: Tensor, inverse: Tensor, counts: Tensor];
+  (input: Tensor, options: Asking<true, false>): [values: Tensor, inverse: Tensor];
+  (input: Tensor, options: Asking<false, true>): [values: Tensor, counts: Tensor];
+  (input: Tensor, options?: UniqueOptions): Tensor | Tensor[];
+}
+
 interface BincountOptions {
   /** What each element counts for, instead of 1. */
   readonly weights?: Tensor | null;
@@ -41,9 +64,9 @@ export interface DataDependentMethods {
   /** The elements where the mask, broadcast with the tensor, is true. */
   maskedSelect(mask: Tensor): Tensor;
   /** Distinct elements in ascending order; with options also where they came from and how often. */
-  unique(options?: UniqueOptions): Tensor | Tensor[];
+  unique: DistinctMethod<Tensor>;
   /** The first of each run of equal elements. */
-  uniqueConsecutive(options?: UniqueOptions): Tensor | Tensor[];
+  uniqueConsecutive: DistinctMethod<Tensor>;
   /** How often each whole number occurs, or the sum of its weights. */
   bincount(weights?: Tensor | null | BincountOptions, minlength?: number): Tensor;
 }
@@ -84,18 +107,18 @@ export const maskedSelect = (input: Tensor, mask: Tensor): Tensor =>
   });
 
 /** Distinct elements, or slices along `dim`, in ascending order. */
-export const unique = (input: Tensor, options: UniqueOptions = {}): Tensor | Tensor[] =>
+export const unique: DistinctFunction = ((input: Tensor, options: UniqueOptions = {}) =>
   on('unique', input, () => {
     checkOptions('unique', options, ['sorted', 'returnInverse', 'returnCounts', 'dim']);
     return distinct(input, { ...options, isSorted: true });
-  });
+  })) as DistinctFunction;
 
 /** The first of each run of equal elements, or slices along `dim`. */
-export const uniqueConsecutive = (input: Tensor, options: UniqueOptions = {}): Tensor | Tensor[] =>
+export const uniqueConsecutive: DistinctFunction = ((input: Tensor, options: UniqueOptions = {}) =>
   on('uniqueConsecutive', input, () => {
     checkOptions('uniqueConsecutive', options, ['returnInverse', 'returnCounts', 'dim']);
     return distinct(input, { ...options, isSorted: false });
-  });
+  })) as DistinctFunction;
 
 /** What is compared: slices of a tensor along an axis. */
 interface Rows {
@@ -267,10 +290,10 @@ export const dataDependentMethods: Methods = {
     return maskedSelect(this, ...(given as unknown as [Tensor]));
   },
   unique(...given) {
-    return unique(this, ...given);
+    return unique(this, ...(given as unknown as [UniqueOptions?]));
   },
   uniqueConsecutive(...given) {
-    return uniqueConsecutive(this, ...given);
+    return uniqueConsecutive(this, ...(given as unknown as [UniqueOptions?]));
   },
   bincount(...given) {
     return bincount(this, ...given);

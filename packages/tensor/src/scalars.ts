@@ -11,3 +11,6 @@ export const float = (value: number): ScalarRef => Object.freeze(scalar(value, '
 
 /** Plain data, which the operator checks: a size or several, a padding, a name. */
 export type Plain = null | number | string | boolean | readonly Plain[];
+
+/** One number, or a list of them: a dim or several, a size, a padding for every axis or for each. */
+export type Numbers = number | readonly number[];

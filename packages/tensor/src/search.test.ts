@@ -71,7 +71,7 @@ describe('searchsorted', () => {
       () => searchsorted(randn([3]), randn([2]), { sorter: tensor([0, 1, 2], { dtype: 'i32' }) }),
       'DTYPE_MISMATCH',
     ],
-    ['an unknown side', () => searchsorted(randn([3]), randn([2]), { side: 'middle' }), 'ARGUMENT_VALUE'],
+    ['an unknown side', () => searchsorted(randn([3]), randn([2]), { side: 'middle' as 'left' }), 'ARGUMENT_VALUE'],
     [
       'sides that contradict each other',
       () => searchsorted(randn([3]), randn([2]), { side: 'left', right: true }),

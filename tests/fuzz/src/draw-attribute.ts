@@ -16,13 +16,15 @@ export interface Surroundings {
 
 export function drawAttribute(parameter: Parameter, around: Surroundings): Argument {
   const { random } = around;
-  if (parameter.choices !== undefined) return random.pick(parameter.choices);
+  if (parameter.choices !== undefined && (parameter.type === 'string' || random.chance(0.3)))
+    return random.pick(parameter.choices);
   switch (parameter.type) {
     case 'bool':
       return parameter.only ?? random.chance(0.5);
     case 'int':
       return drawInteger(parameter.name, around);
     case 'float':
+      if (parameter.choices !== undefined) return drawAnything(parameter.name, around);
       return random.pick([0.1, 0.5, 1, 1.5, 2, 3, 1e-5, 0, -1, 0.25]);
     case 'scalar':
     case 'operand':
@@ -34,11 +36,16 @@ export function drawAttribute(parameter: Parameter, around: Surroundings): Argum
     case 'dims':
       return drawDims(around);
     case 'ints':
-      return drawIntegers(parameter.name, around);
+      // How to split is one number or several, which add up.
+      return /Or[A-Z]/.test(parameter.name)
+        ? drawAnything(parameter.name, around)
+        : drawIntegers(parameter.name, around);
     case 'sizes':
       return drawSizes(around);
     case 'index':
       return drawSubscript(around);
+    case 'size':
+    case 'floats':
     case 'any':
       return drawAnything(parameter.name, around);
     case 'tensor':

@@ -141,6 +141,8 @@ class CallDraft {
       case 'dims':
       case 'sizes':
       case 'ints':
+      case 'size':
+      case 'floats':
       case 'any':
         return this.#tensor(parameter.name);
     }

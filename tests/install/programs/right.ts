@@ -1,5 +1,6 @@
 // Uses that are right: no compiler has anything against them.
-import { checkOp, compile, defineOp, f32, isTsInductorError, memoryStats, nn, randn, scope, tensor } from 'tsinductor';
+import { checkOp, compile, defineOp, f32, isTsInductorError, linalg, memoryStats, nn, randn } from 'tsinductor';
+import { scope, tensor, uniqueConsecutive } from 'tsinductor';
 import type { CompiledFunction, CompileOptions, DType, Explanation, Tensor } from 'tsinductor';
 import { cdiv, constexpr, i32, kernel, ptr } from 'tsinductor/dsl';
 import type { Kernel } from 'tsinductor/dsl';
@@ -44,6 +45,18 @@ class Model {
   }
 }
 export const forward: Tensor = new Model(randn([4, 4])).forward(made);
+
+// How many results there are follows from the options, where they are written in the call.
+const image = randn([1, 1, 8, 8]);
+export const pooled: Tensor = image.maxPool2d(2);
+export const [maxima, places]: [Tensor, Tensor] = image.maxPool2d(2, { stride: 1, returnIndices: true });
+export const either: Tensor | [Tensor, Tensor] = nn.functional.maxPool2d(image, 2, { returnIndices: step.length > 1 });
+export const distinct: Tensor = made.unique();
+export const [, inverse, counts]: [Tensor, Tensor, Tensor] = made.unique({ returnInverse: true, returnCounts: true });
+export const [, lengths]: [Tensor, Tensor] = uniqueConsecutive(made, { returnCounts: true });
+export const loss: Tensor = nn.functional.mseLoss(made, normal, { reduction: 'sum' });
+export const same: Tensor = image.conv2d(randn([1, 1, 3, 3]), { padding: 'same' }).pad([1, 1], { mode: 'reflect' });
+export const lengthsOfRows: Tensor = linalg.norm(made, { ord: 'fro' }).add(linalg.vectorNorm(made, { ord: Infinity }));
 
 const schema = { x: ptr(f32), out: ptr(f32), n: i32, BLOCK: constexpr };
 export const double: Kernel<typeof schema> = kernel('double', schema, ({ x, out, n, BLOCK }, tl) => {

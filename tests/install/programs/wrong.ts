@@ -23,6 +23,16 @@ compile(42);
 x.softmaxx(-1); // eslint-disable-line @typescript-eslint/no-unsafe-call -- that there is none is what is tested
 // @ts-expect-error a dimension is a number
 x.softmax('rows');
+// @ts-expect-error there is no such reduction
+x.mseLoss(x, { reduction: 'average' });
+// @ts-expect-error there is no such padding
+x.conv1d(x, { padding: 'full' });
+// @ts-expect-error a pool without indices gives a tensor, and no pair
+export const places: unknown = x.maxPool1d(2)[1];
+// @ts-expect-error with indices it gives a pair
+x.maxPool1d(2, { returnIndices: true }).relu(); // eslint-disable-line @typescript-eslint/no-unsafe-call -- as above
+// @ts-expect-error nobody asked for counts
+export const counts: unknown = x.unique({ returnInverse: true })[2];
 // @ts-expect-error there is no such dtype
 tensor([1], { dtype: 'f31' });
 // @ts-expect-error a shape does not change

@@ -4,7 +4,7 @@ import { pointwise } from '@tsinductor/ops';
 import type { ArgumentReader } from '../argument-reader.ts';
 import type { Composer } from '../composer.ts';
 import { float } from '../composer.ts';
-import { composite, floats, numbers } from '../define.ts';
+import { composite, floats, numbers, oneOf } from '../define.ts';
 import type { Entry } from '../define.ts';
 import { argumentValue, dtypeMismatch, shapeMismatch } from '../errors.ts';
 import { boundOf } from '../forward-bound.ts';
@@ -113,7 +113,7 @@ export const activationEntries: readonly Entry[] = [
   composite(
     'gelu',
     {
-      signature: "input: tensor, *, approximate: string = 'none'",
+      signature: `input: tensor, *, approximate: ${oneOf(Object.keys(GELU))} = 'none'`,
       doc: 'x times the normal distribution function.',
       torch: 'nn.functional.gelu',
       kind: 'pointwise',

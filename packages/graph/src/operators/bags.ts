@@ -5,7 +5,7 @@ import type { Index } from '@tsinductor/ir';
 import { float, size } from '../composer.ts';
 import type { Composer } from '../composer.ts';
 import type { ArgumentReader } from '../argument-reader.ts';
-import { composite, floats } from '../define.ts';
+import { composite, floats, oneOf } from '../define.ts';
 import type { Entry } from '../define.ts';
 import { argumentValue, shapeMismatch } from '../errors.ts';
 import type { ValueRef } from '../graph.ts';
@@ -197,7 +197,7 @@ export const bagEntries: readonly Entry[] = [
     'embeddingBag',
     {
       signature:
-        "input: tensor, weight: tensor, offsets: tensor? = null, maxNorm: float? = null, normType: float = 2, scaleGradByFreq: bool = false, mode: string = 'mean', sparse: bool = false, perSampleWeights: tensor? = null, includeLastOffset: bool = false, paddingIdx: int? = null",
+        "input: tensor, weight: tensor, offsets: tensor? = null, maxNorm: float? = null, normType: float = 2, scaleGradByFreq: bool = false, mode: 'sum' | 'mean' | 'max' = 'mean', sparse: bool = false, perSampleWeights: tensor? = null, includeLastOffset: bool = false, paddingIdx: int? = null",
       doc: 'Sums, means or maxima of bags of rows of a table; those that are looked up are scaled down to maxNorm, in the table too.',
       torch: 'nn.functional.embedding_bag',
       forms: ['function'],
@@ -208,8 +208,7 @@ export const bagEntries: readonly Entry[] = [
   composite(
     'segmentReduce',
     {
-      signature:
-        'data: tensor, reduce: string, *, lengths: tensor? = null, indices: tensor? = null, offsets: tensor? = null, axis: int = 0, unsafe: bool = false, initial: float? = null',
+      signature: `data: tensor, reduce: ${oneOf(Object.keys(MODES))}, *, lengths: tensor? = null, indices: tensor? = null, offsets: tensor? = null, axis: int = 0, unsafe: bool = false, initial: float? = null`,
       doc: 'Reduces runs of rows.',
       forms: ['function'],
       accepts: floats,

@@ -251,7 +251,7 @@ const forDims = (n: number): readonly Entry[] => [
   composite(
     `conv${String(n)}d`,
     {
-      signature: `${COMMON}, padding: any = 0, dilation: ints = 1, groups: int = 1`,
+      signature: `${COMMON}, padding: ints | 'same' | 'valid' = 0, dilation: ints = 1, groups: int = 1`,
       doc: `Convolution over ${String(n)} dims.`,
       torch: [`nn.functional.conv${String(n)}d`, `conv${String(n)}d`],
     },

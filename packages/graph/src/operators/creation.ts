@@ -8,7 +8,7 @@ import type { ArgumentReader } from '../argument-reader.ts';
 import { isScalar, isSizeAttr, scalarNumber } from '../argument-reader.ts';
 import { float } from '../composer.ts';
 import type { Composer } from '../composer.ts';
-import { composite } from '../define.ts';
+import { MEMORY_FORMAT, composite } from '../define.ts';
 import type { Entry } from '../define.ts';
 import { argumentValue } from '../errors.ts';
 import type { ScalarRef, ValueRef } from '../graph.ts';
@@ -19,7 +19,7 @@ import type { Shape } from '../shape.ts';
 const CATEGORY_DTYPE: Readonly<Record<ScalarRef['category'], DType>> = { bool: 'bool', int: 'i64', float: 'f32' };
 
 const OPTIONS = '*, dtype: dtype = null';
-const LIKE = `${OPTIONS}, memoryFormat: any = null`;
+const LIKE = `${OPTIONS}, ${MEMORY_FORMAT}`;
 
 /** zeros, ones, empty: by size, like a tensor, or from a tensor (`new`). */
 function filled(name: string, value: number): readonly Entry[] {
@@ -212,7 +212,7 @@ const casts: readonly Entry[] = Object.entries(CASTS).map(([name, dtype]) =>
   composite(
     name,
     {
-      signature: 'input: tensor, *, memoryFormat: any = null',
+      signature: `input: tensor, *, ${MEMORY_FORMAT}`,
       doc: `The elements as ${dtype}.`,
       torch: `Tensor.${name}`,
       forms: ['method'],
@@ -225,7 +225,7 @@ const casts: readonly Entry[] = Object.entries(CASTS).map(([name, dtype]) =>
 const convert = (c: Composer, a: ArgumentReader, dtype: DType): ValueRef =>
   a.bool('copy') ? c.call('cast', [a.tensor('input')], { dtype: { dtype } }) : c.cast(a.tensor('input'), dtype);
 
-const COPYING = 'nonBlocking: bool = false, copy: bool = false, *, memoryFormat: any = null';
+const COPYING = `nonBlocking: bool = false, copy: bool = false, *, ${MEMORY_FORMAT}`;
 
 /** The scalar, which must be one that the dtype can hold. */
 function fitting(operator: string, value: ScalarRef, dtype: DType): ScalarRef {
@@ -355,7 +355,7 @@ export const creationEntries: readonly Entry[] = [
     },
     (c, a) => convert(c, a, c.dtype(a.tensor('other'))),
   ),
-  composite('clone', { signature: 'input: tensor, *, memoryFormat: any = null', doc: 'A copy.' }, (c, a) =>
+  composite('clone', { signature: `input: tensor, *, ${MEMORY_FORMAT}`, doc: 'A copy.' }, (c, a) =>
     c.call('cast', [a.tensor('input')], { dtype: { dtype: c.dtype(a.tensor('input')) } }),
   ),
   composite(

@@ -14,6 +14,7 @@ import { argumentValue, dataDependent, dtypeMismatch, dtypeUnsupported, shapeMis
 import type { Attr, ValueRef } from '../graph.ts';
 import type { Performance } from '../performer.ts';
 import { one } from '../shape.ts';
+import { REDUCE } from './loss-parts.ts';
 
 /** Batched: log probabilities [steps, samples, classes], wide; targets [samples, length]; lengths [samples]. */
 interface Alignment {
@@ -172,7 +173,7 @@ function ctcLoss(c: Composer, a: ArgumentReader): ValueRef {
   }
 }
 
-const REST = "blank: int = 0, reduction: string = 'mean', zeroInfinity: bool = false";
+const REST = `blank: int = 0, ${REDUCE}, zeroInfinity: bool = false`;
 
 const restOf = (a: ArgumentReader): Readonly<Record<string, Attr>> => ({
   blank: a.int('blank'),

@@ -136,7 +136,7 @@ export const gradientEntries: readonly Entry[] = [
   composite(
     'gradient',
     {
-      signature: 'input: tensor, *, spacing: any = null, dim: dims = null, edgeOrder: int = 1',
+      signature: 'input: tensor, *, spacing: floats = null, dim: dims = null, edgeOrder: int = 1',
       doc: 'Derivatives along dims, by differences.',
       forms: ['function'],
       results: 'list',

@@ -3,7 +3,7 @@ import { at } from '@tsinductor/base';
 import type { ArgumentReader } from '../argument-reader.ts';
 import type { Composer } from '../composer.ts';
 import { float } from '../composer.ts';
-import { composite, floats } from '../define.ts';
+import { composite, floats, oneOf } from '../define.ts';
 import type { Entry } from '../define.ts';
 import { argumentValue, dtypeMismatch, printShape, shapeMismatch } from '../errors.ts';
 import type { ValueRef } from '../graph.ts';
@@ -187,8 +187,7 @@ export const gridSampleEntries: readonly Entry[] = [
   composite(
     'gridSample',
     {
-      signature:
-        "input: tensor, grid: tensor, mode: string = 'bilinear', paddingMode: string = 'zeros', alignCorners: bool? = null",
+      signature: `input: tensor, grid: tensor, mode: ${oneOf(MODES)} = 'bilinear', paddingMode: ${oneOf(PADDINGS)} = 'zeros', alignCorners: bool? = null`,
       doc: 'Pixels at the places of a grid.',
       torch: 'nn.functional.grid_sample',
       accepts: floats,

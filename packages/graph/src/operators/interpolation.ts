@@ -5,7 +5,7 @@ import type { DType } from '@tsinductor/base';
 import type { ArgumentReader } from '../argument-reader.ts';
 import type { Composer } from '../composer.ts';
 import { float, size } from '../composer.ts';
-import { composite } from '../define.ts';
+import { composite, oneOf } from '../define.ts';
 import type { Entry } from '../define.ts';
 import { argumentValue, printShape, shapeMismatch, unsupported } from '../errors.ts';
 import type { ValueRef } from '../graph.ts';
@@ -180,13 +180,13 @@ function interpolate(
   return c.cast(resized(c, c.widen(input), { axes, kind }), c.dtype(input));
 }
 
-const SIZES = 'input: tensor, size: dims = null, scaleFactor: any = null';
+const SIZES = 'input: tensor, size: dims = null, scaleFactor: floats = null';
 
 export const interpolationEntries: readonly Entry[] = [
   composite(
     'interpolate',
     {
-      signature: `${SIZES}, mode: string = 'nearest', alignCorners: bool? = null, recomputeScaleFactor: bool? = null, antialias: bool = false`,
+      signature: `${SIZES}, mode: ${oneOf([...Object.keys(MODES), 'area'])} = 'nearest', alignCorners: bool? = null, recomputeScaleFactor: bool? = null, antialias: bool = false`,
       doc: 'Resizes the axes after batch and channels.',
       torch: 'nn.functional.interpolate',
     },

@@ -107,7 +107,7 @@ function tensorSplit(
 /** hsplit, vsplit and dsplit: tensorSplit along a fixed dim, in equal pieces. */
 function fixedSplit(name: string, dimOf: (rank: number) => number, least: number): Entry {
   const description: Description = {
-    signature: 'input: tensor, indicesOrSections: any',
+    signature: 'input: tensor, indicesOrSections: ints',
     doc: `Splits along a fixed dim: see tensorSplit.`,
     kind: 'view',
     results: 'list',
@@ -209,7 +209,7 @@ export const joiningEntries: readonly Entry[] = [
   views(
     'split',
     {
-      signature: 'input: tensor, splitSizeOrSections: any, dim: int = 0',
+      signature: 'input: tensor, splitSizeOrSections: ints, dim: int = 0',
       doc: 'Pieces of a size, or of several sizes.',
     },
     split,
@@ -233,7 +233,7 @@ export const joiningEntries: readonly Entry[] = [
   views(
     'tensorSplit',
     {
-      signature: 'input: tensor, indicesOrSections: any, dim: int = 0',
+      signature: 'input: tensor, indicesOrSections: ints, dim: int = 0',
       doc: 'Pieces between indices, or nearly equal ones.',
       overloads: ['tensorSplitAt'],
     },

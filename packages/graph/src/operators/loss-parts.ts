@@ -29,7 +29,7 @@ export function reduceLoss(c: Composer, a: ArgumentReader, loss: { value: ValueR
   );
 }
 
-export const REDUCE = "reduction: string = 'mean'";
+export const REDUCE = "reduction: 'none' | 'mean' | 'sum' = 'mean'";
 export const OLD = 'sizeAverage: bool? = null, reduce: bool? = null';
 
 export interface Pair {

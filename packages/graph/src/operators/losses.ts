@@ -3,7 +3,7 @@ import { promoteTypes } from '@tsinductor/ops';
 import type { ArgumentReader } from '../argument-reader.ts';
 import type { Composer } from '../composer.ts';
 import { float } from '../composer.ts';
-import { composite } from '../define.ts';
+import { composite, oneOf } from '../define.ts';
 import type { Entry } from '../define.ts';
 import { argumentValue, dtypeMismatch, printShape, shapeMismatch } from '../errors.ts';
 import type { ValueRef } from '../graph.ts';
@@ -211,7 +211,7 @@ export const lossEntries: readonly Entry[] = [
   composite(
     'klDiv',
     {
-      signature: `input: tensor, target: tensor, ${OLD}, ${REDUCE}, logTarget: bool = false`,
+      signature: `input: tensor, target: tensor, ${OLD}, reduction: ${oneOf(REDUCTIONS)} = 'mean', logTarget: bool = false`,
       doc: 'Kullback-Leibler divergence.',
       torch: ['nn.functional.kl_div', 'kl_div'],
     },

@@ -178,13 +178,16 @@ const NORM = 'dim: dims = null, keepdim: bool = false';
 export const normEntries: readonly Entry[] = [
   composite(
     'norm',
-    { signature: `input: tensor, p: any = 'fro', ${NORM}, dtype: dtype = null`, doc: 'The p-norm of the elements.' },
+    {
+      signature: `input: tensor, p: float | 'fro' | 'nuc' = 'fro', ${NORM}, dtype: dtype = null`,
+      doc: 'The p-norm of the elements.',
+    },
     norm,
   ),
   composite(
     'vectorNorm',
     {
-      signature: `input: tensor, ord: any = 2, ${NORM}, *, dtype: dtype = null`,
+      signature: `input: tensor, ord: float = 2, ${NORM}, *, dtype: dtype = null`,
       doc: 'The p-norm over dims.',
       torch: 'linalg.vector_norm',
       forms: ['function'],
@@ -194,7 +197,7 @@ export const normEntries: readonly Entry[] = [
   composite(
     'matrixNorm',
     {
-      signature: `input: tensor, ord: any = 'fro', ${NORM}, *, dtype: dtype = null`,
+      signature: `input: tensor, ord: float | 'fro' | 'nuc' = 'fro', ${NORM}, *, dtype: dtype = null`,
       doc: 'A norm of matrices.',
       torch: 'linalg.matrix_norm',
       forms: ['function'],
@@ -209,7 +212,7 @@ export const normEntries: readonly Entry[] = [
   composite(
     'linalgNorm',
     {
-      signature: `input: tensor, ord: any = null, ${NORM}, *, dtype: dtype = null`,
+      signature: `input: tensor, ord: float | 'fro' | 'nuc' = null, ${NORM}, *, dtype: dtype = null`,
       doc: 'A vector or matrix norm, by the number of dims.',
       torch: 'linalg.norm',
       forms: ['function'],
@@ -258,7 +261,8 @@ export const normEntries: readonly Entry[] = [
   composite(
     'cdist',
     {
-      signature: "x1: tensor, x2: tensor, p: float = 2.0, computeMode: string = 'use_mm_for_euclid_dist_if_necessary'",
+      signature:
+        "x1: tensor, x2: tensor, p: float = 2.0, computeMode: 'use_mm_for_euclid_dist_if_necessary' | 'use_mm_for_euclid_dist' | 'donot_use_mm_for_euclid_dist' = 'use_mm_for_euclid_dist_if_necessary'",
       doc: 'Distances of all pairs of rows.',
       forms: ['function'],
       accepts: floats,

@@ -8,7 +8,7 @@ import type { ArgumentReader } from '../argument-reader.ts';
 import { isScalar, scalarNumber } from '../argument-reader.ts';
 import type { Composer } from '../composer.ts';
 import { float } from '../composer.ts';
-import { composite, floats, numbers } from '../define.ts';
+import { composite, floats, numbers, oneOf } from '../define.ts';
 import type { Entry } from '../define.ts';
 import { argumentValue, dtypeMismatch, dtypeUnsupported } from '../errors.ts';
 import { requireFits } from '../scalar-range.ts';
@@ -74,7 +74,7 @@ const DIVISIONS: Readonly<Record<string, string>> = { trunc: 'divTrunc', floor: 
 const div = composite(
   'div',
   {
-    signature: 'input: operand, other: operand, *, roundingMode: string? = null',
+    signature: `input: operand, other: operand, *, roundingMode: ${oneOf(Object.keys(DIVISIONS))} = null`,
     doc: 'Quotient; of integers in floats unless it is rounded.',
     torch: ['div'],
     kind: 'pointwise',

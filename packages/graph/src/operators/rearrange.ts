@@ -7,7 +7,7 @@ import type { ArgumentReader } from '../argument-reader.ts';
 import { scalar } from '../argument-reader.ts';
 import type { Composer } from '../composer.ts';
 import { size } from '../composer.ts';
-import { composite } from '../define.ts';
+import { composite, oneOf } from '../define.ts';
 import type { Entry } from '../define.ts';
 import { argumentValue, duplicateDim, printShape, shapeMismatch } from '../errors.ts';
 import type { ScalarRef, ValueRef } from '../graph.ts';
@@ -302,7 +302,7 @@ export const rearrangeEntries: readonly Entry[] = [
   composite(
     'pad',
     {
-      signature: `${X}, pad: ints, mode: string = 'constant', value: scalar? = null`,
+      signature: `${X}, pad: ints, mode: ${oneOf(['constant', ...Object.keys(BORDERS)])} = 'constant', value: scalar? = null`,
       doc: 'Adds borders, last dim first.',
       torch: 'nn.functional.pad',
     },

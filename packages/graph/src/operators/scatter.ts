@@ -6,7 +6,7 @@ import type { ArgumentReader } from '../argument-reader.ts';
 import { isScalar, scalarNumber } from '../argument-reader.ts';
 import type { Composer } from '../composer.ts';
 import { float } from '../composer.ts';
-import { composite } from '../define.ts';
+import { composite, oneOf } from '../define.ts';
 import type { Entry } from '../define.ts';
 import { argumentValue, dtypeMismatch, printShape, shapeMismatch } from '../errors.ts';
 import type { ScalarRef, ValueRef } from '../graph.ts';
@@ -315,7 +315,7 @@ export const scatterEntries: readonly Entry[] = [
   composite(
     'scatter',
     {
-      signature: `${AT}, src: operand, *, reduce: string? = null`,
+      signature: `${AT}, src: operand, *, reduce: 'add' | 'multiply' = null`,
       doc: 'The input with src[i][j] at [index[i][j]][j], for dim 0.',
       inPlace: true,
     },
@@ -328,7 +328,7 @@ export const scatterEntries: readonly Entry[] = [
   composite(
     'scatterReduce',
     {
-      signature: `${AT}, src: tensor, reduce: string, *, includeSelf: bool = true`,
+      signature: `${AT}, src: tensor, reduce: ${oneOf(Object.keys(REDUCE))}, *, includeSelf: bool = true`,
       doc: 'scatter, reducing by sum, prod, mean, amax or amin.',
       inPlace: true,
     },
@@ -352,7 +352,7 @@ export const scatterEntries: readonly Entry[] = [
   composite(
     'indexReduce',
     {
-      signature: `${AT}, source: tensor, reduce: string, *, includeSelf: bool = true`,
+      signature: `${AT}, source: tensor, reduce: 'prod' | 'mean' | 'amax' | 'amin', *, includeSelf: bool = true`,
       doc: 'Reduces slices into those at indices.',
       inPlace: true,
     },

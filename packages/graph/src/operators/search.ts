@@ -125,7 +125,7 @@ export const searchEntries: readonly Entry[] = [
   composite(
     'searchsorted',
     {
-      signature: `sortedSequence: tensor, input: operand, ${options}, side: string? = null, sorter: tensor? = null`,
+      signature: `sortedSequence: tensor, input: operand, ${options}, side: 'left' | 'right' = null, sorter: tensor? = null`,
       doc: 'Where values belong in sorted rows.',
       forms: ['function'],
     },

@@ -5,7 +5,7 @@ import type { ArgumentReader } from '../argument-reader.ts';
 import { scalarNumber } from '../argument-reader.ts';
 import type { Composer } from '../composer.ts';
 import { float } from '../composer.ts';
-import { composite } from '../define.ts';
+import { composite, oneOf } from '../define.ts';
 import type { Entry } from '../define.ts';
 import { argumentValue, emptyReduction, printShape, shapeMismatch } from '../errors.ts';
 import type { ScalarRef, ValueRef } from '../graph.ts';
@@ -204,8 +204,7 @@ const keptShape = (
   keepdim ? c.shape(x).with(dim, int(1)) : c.shape(x).filter((_, axis) => axis !== dim);
 
 const SORT = 'input: tensor, dim: int = -1, descending: bool = false';
-const QUANTILE =
-  "input: tensor, q: operand, dim: int? = null, keepdim: bool = false, *, interpolation: string = 'linear'";
+const QUANTILE = `input: tensor, q: operand, dim: int? = null, keepdim: bool = false, *, interpolation: ${oneOf(INTERPOLATIONS)} = 'linear'`;
 
 export const sortingEntries: readonly Entry[] = [
   composite(

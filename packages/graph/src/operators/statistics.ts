@@ -295,7 +295,7 @@ export const statisticsEntries: readonly Entry[] = [
   composite(
     'histogram',
     {
-      signature: `input: tensor, bins: int, *, range: any = null, ${HISTOGRAM}`,
+      signature: `input: tensor, bins: int, *, range: floats = null, ${HISTOGRAM}`,
       doc: 'Counts in bins, and the ends of the bins.',
       results: 2,
       accepts: floats,

@@ -99,7 +99,7 @@ function sliceBound(sizes: SizeEnvironment, bound: Index | undefined, size: Inde
 const slice = view(
   'slice',
   {
-    signature: 'input: tensor, dim: int = 0, start: any = null, end: any = null, step: int = 1',
+    signature: 'input: tensor, dim: int = 0, start: size = null, end: size = null, step: int = 1',
     doc: 'Every step-th index of one axis, from start to before end.',
   },
   {
@@ -215,7 +215,7 @@ export function requireInside(
 const asStrided = view(
   'asStrided',
   {
-    signature: 'input: tensor, size: sizes, stride: sizes, storageOffset: any = null',
+    signature: 'input: tensor, size: sizes, stride: sizes, storageOffset: size = null',
     doc: "Any layout over the tensor's storage.",
   },
   {

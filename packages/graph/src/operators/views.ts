@@ -4,7 +4,7 @@ import { add, int, printIndex } from '@tsinductor/ir';
 import type { Index } from '@tsinductor/ir';
 import type { ArgumentReader } from '../argument-reader.ts';
 import type { Composer } from '../composer.ts';
-import { composite } from '../define.ts';
+import { MEMORY_FORMAT, composite } from '../define.ts';
 import type { Decomposition, Description, Entry } from '../define.ts';
 import { argumentValue, indexOutOfRange, printShape, shapeMismatch } from '../errors.ts';
 import type { ValueRef } from '../graph.ts';
@@ -345,7 +345,7 @@ export const viewEntries: readonly Entry[] = [
   view(
     'contiguous',
     {
-      signature: `${X}, *, memoryFormat: any = null`,
+      signature: `${X}, *, ${MEMORY_FORMAT}`,
       doc: 'The tensor in row-major order: itself if it is so already.',
       torch: 'Tensor.contiguous',
       forms: ['method'],
