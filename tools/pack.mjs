@@ -75,9 +75,11 @@ const propertiesOfNamespaces = {
   renderChunk: (code) => ({ code: code.replace(/\bget (\w+) \(\) \{ return ([\w$]+); \}/g, '$1: $2'), map: null }),
 };
 
-/** Compilers before 5.7 know typed arrays without a parameter; later ones give it its default. */
+/** Compilers before 5.7 know typed arrays without a parameter; later ones give it its default. Tabs are shorter. */
 const forAnyCompiler = (code) =>
-  code.replace(/\b((?:Float64|Float32|Uint32|Uint16|Uint8|BigInt64|Int32|Int16|Int8)Array)<\w+>/g, '$1');
+  code
+    .replace(/^(?: {4})+/gm, (spaces) => '\t'.repeat(spaces.length / 4))
+    .replace(/\b((?:Float64|Float32|Uint32|Uint16|Uint8|BigInt64|Int32|Int16|Int8)Array)<\w+>/g, '$1');
 
 /** What types name and no entry exports is in `declarations.d.cts`, where compilers find it. All else is a mistake. */
 function refuse({ message }) {

@@ -3,7 +3,8 @@
 // print of tensors that differ is `toJSON`, of a copy in Jest.
 import { dtypeInfo, sha256 } from '@tsinductor/base';
 import { processState } from './process-state.ts';
-import type { NestedArray, Tensor } from './tensor.ts';
+import type { NestedArray } from './element-types.ts';
+import type { Tensor } from './tensor.ts';
 
 /** Equal for tensors with equal elements: every NaN is the same one, 0 and -0 are two values. */
 function digestOf(tensor: Tensor): string {

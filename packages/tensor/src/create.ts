@@ -5,6 +5,7 @@ import { types } from 'node:util';
 import type { DType } from '@tsinductor/base';
 import { ambientDevice, onDevice, parseDevice } from './device.ts';
 import type { DeviceName } from './device.ts';
+import type { Known, Open } from './element-types.ts';
 import { convertElement, makeElements } from './element-array.ts';
 import type { ElementArray } from './element-array.ts';
 import { badArgument, cannotShare, elementCount, foreignArray } from './errors.ts';
@@ -19,9 +20,9 @@ import type { Tensor } from './tensor.ts';
 import { placedElements } from './transfer.ts';
 import { nameOfView, ownDType } from './typed-arrays.ts';
 
-export interface TensorOptions {
+export interface TensorOptions<E extends DType = DType> {
   /** Default: that of a typed array; else i64 for whole numbers, f32 for others, bool for booleans. */
-  readonly dtype?: DType;
+  readonly dtype?: E;
   /** Default: the nesting of the arrays. */
   readonly shape?: readonly number[];
   /** Use the memory of a typed array instead of copying it: both see each other's writes. */
@@ -36,17 +37,20 @@ export interface TensorOptions {
  * @example tensor([[1, 2], [3, 4]], { dtype: 'f32' })
  * @example tensor(new Float32Array(6), { shape: [2, 3] })
  */
-export function tensor(data: TensorData | Tensor, options: TensorOptions = {}): Tensor {
+export function tensor<E extends DType = Open>(
+  data: TensorData | Tensor,
+  options: TensorOptions<E> = {},
+): Tensor<NoInfer<Known<E>>> {
   checkOptions('tensor', options, ['dtype', 'shape', 'share', 'device']);
   const { dtype, shape, share, device } = options;
   if (device !== undefined && parseDevice(device) !== ambientDevice())
     return onDevice(parseDevice(device), () => tensor(data, options));
   if (isTensor(data)) throw badArgument('tensor', 'the data is a tensor already', 'use x.clone() or x.to(dtype)');
   if (types.isAnyArrayBuffer(data)) throw foreignArray('ArrayBuffer', 'use fromBuffer(buffer, { dtype })');
-  if (ArrayBuffer.isView(data)) return fromView(data, options);
+  if (ArrayBuffer.isView(data)) return fromView(data, options) as Tensor<Known<E>>;
   if (share === true) throw cannotShare('only typed arrays have memory to share');
   const flat = flattenNested(data, dtype);
-  return made(flat.elements, flat.dtype, fitShape(shape ?? flat.shape, flat.elements.length));
+  return made(flat.elements, flat.dtype, fitShape(shape ?? flat.shape, flat.elements.length)) as Tensor<Known<E>>;
 }
 
 function fitShape(shape: readonly number[], count: number): readonly number[] {

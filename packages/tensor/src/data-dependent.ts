@@ -2,6 +2,8 @@
 // hold them, so they are not in the operator table: they are made of operators around the reading of a count
 // (compaction.ts), which ends a segment or breaks a trace.
 import { at, dtypeInfo } from '@tsinductor/base';
+import type { DType } from '@tsinductor/base';
+import type { Open } from './element-types.ts';
 import { extremesOf, firstOf, op, placesOf, positionsOf, readCount, readNumbers, zerosOfSize } from './compaction.ts';
 import { countedValues } from './counted-values.ts';
 import type { CountedValues } from './counted-values.ts';
@@ -31,9 +33,9 @@ type Asking<Inverse, Counts> = UniqueOptions &
 /** `unique` as a method: it gives the distinct elements, and with them what the options ask for, in this order. */
 export interface DistinctMethod<T> {
   (options?: Asking<false, false>): T;
-  (options: Asking<true, true>): [values: T, inverse: Tensor, counts: Tensor];
-  (options: Asking<true, false>): [values: T, inverse: Tensor];
-  (options: Asking<false, true>): [values: T, counts: Tensor];
+  (options: Asking<true, true>): [values: T, inverse: Tensor<'i64'>, counts: Tensor<'i64'>];
+  (options: Asking<true, false>): [values: T, inverse: Tensor<'i64'>];
+  (options: Asking<false, true>): [values: T, counts: Tensor<'i64'>];
   (options?: UniqueOptions): T | Tensor[];
 }
 
@@ -54,19 +56,21 @@ interface BincountOptions {
 }
 
 /** Methods of Tensor for what depends on values. */
-export interface DataDependentMethods {
+export interface DataDependentMethods<D extends DType = Open> {
   /** Coordinates of the elements that are not zero, a row for each. */
-  nonzero(options?: { readonly asTuple?: false }): Tensor;
+  nonzero(options?: { readonly asTuple?: false }): Tensor<'i64'>;
   /** The same, a vector for each dim. */
-  nonzero(options: { readonly asTuple: true }): Tensor[];
+  nonzero(options: { readonly asTuple: true }): Tensor<'i64'>[];
+  /** The one or the other, where only the program knows. */
+  nonzero(options: { readonly asTuple?: boolean }): Tensor<'i64'> | Tensor<'i64'>[];
   /** Coordinates of the elements that are not zero, a row for each. */
-  argwhere(): Tensor;
+  argwhere(): Tensor<'i64'>;
   /** The elements where the mask, broadcast with the tensor, is true. */
-  maskedSelect(mask: Tensor): Tensor;
+  maskedSelect(mask: Tensor): Tensor<D>;
   /** Distinct elements in ascending order; with options also where they came from and how often. */
-  unique: DistinctMethod<Tensor>;
+  unique: DistinctMethod<Tensor<D>>;
   /** The first of each run of equal elements. */
-  uniqueConsecutive: DistinctMethod<Tensor>;
+  uniqueConsecutive: DistinctMethod<Tensor<D>>;
   /** How often each whole number occurs, or the sum of its weights. */
   bincount(weights?: Tensor | null | BincountOptions, minlength?: number): Tensor;
 }

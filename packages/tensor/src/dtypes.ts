@@ -1,13 +1,12 @@
 // The dtypes by name, for `x.to(f32)`.
-import type { DType } from '@tsinductor/base';
 
-export const f64: DType = 'f64';
-export const f32: DType = 'f32';
-export const f16: DType = 'f16';
-export const bf16: DType = 'bf16';
-export const i64: DType = 'i64';
-export const i32: DType = 'i32';
-export const i16: DType = 'i16';
-export const i8: DType = 'i8';
-export const u8: DType = 'u8';
-export const bool: DType = 'bool';
+export const f64 = 'f64' as const;
+export const f32 = 'f32' as const;
+export const f16 = 'f16' as const;
+export const bf16 = 'bf16' as const;
+export const i64 = 'i64' as const;
+export const i32 = 'i32' as const;
+export const i16 = 'i16' as const;
+export const i8 = 'i8' as const;
+export const u8 = 'u8' as const;
+export const bool = 'bool' as const;

@@ -4,6 +4,7 @@ import { types } from 'node:util';
 import { isDType } from '@tsinductor/base';
 import type { DType } from '@tsinductor/base';
 import { byteSize } from './element-array.ts';
+import type { Known } from './element-types.ts';
 import { badArgument, elementCount, invalidDType, unalignedBuffer } from './errors.ts';
 import { checkOptions, requireAttached } from './given-options.ts';
 import { checkShape, reach, rowMajor } from './layout.ts';
@@ -11,8 +12,8 @@ import { shareMemory } from './storage.ts';
 import { placedTensor } from './tensor.ts';
 import type { Tensor } from './tensor.ts';
 
-export interface BufferOptions {
-  readonly dtype: DType;
+export interface BufferOptions<E extends DType = DType> {
+  readonly dtype: E;
   /** Default: one dim over the whole buffer. */
   readonly shape?: readonly number[];
   /** Steps between neighbours along each dim, in elements. Default: row-major. */
@@ -23,7 +24,7 @@ export interface BufferOptions {
 }
 
 /** A tensor over the bytes of a buffer, which it shares: both see each other's writes. */
-export function fromBuffer(buffer: ArrayBuffer, options: BufferOptions): Tensor {
+export function fromBuffer<E extends DType>(buffer: ArrayBuffer, options: BufferOptions<E>): Tensor<NoInfer<Known<E>>> {
   const { dtype, shape, strides, byteOffset = 0, offset = 0 } = options;
   checkOptions('fromBuffer', options, ['dtype', 'shape', 'strides', 'byteOffset', 'offset']);
   if (!isDType(dtype)) throw invalidDType(dtype);
@@ -38,7 +39,11 @@ export function fromBuffer(buffer: ArrayBuffer, options: BufferOptions): Tensor 
   };
   const count = reach(layout) - offset;
   if (count > available) throw elementCount(sizes, count, Math.max(Math.floor(available), 0));
-  return placedTensor(dtype, shareMemory({ buffer, byteOffset, byteLength: buffer.byteLength - byteOffset }), layout);
+  return placedTensor(
+    dtype,
+    shareMemory({ buffer, byteOffset, byteLength: buffer.byteLength - byteOffset }),
+    layout,
+  ) as Tensor<Known<E>>;
 }
 
 /** How many elements lie behind the place; a fraction where the buffer ends within one. */

@@ -25,7 +25,7 @@ export { broadcastShapes } from './layout.ts';
 export { Tensor } from './methods.ts';
 export { multinomial } from './multinomial.ts';
 export type { MultinomialOptions } from './multinomial.ts';
-export type { NestedArray } from './tensor.ts';
+export type { Known, NestedArray, Shape } from './element-types.ts';
 export type { TensorData } from './nested.ts';
 export { bernoulli } from './random-fills.ts';
 export type { RandomMethods } from './random-fills.ts';

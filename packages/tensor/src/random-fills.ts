@@ -67,11 +67,11 @@ export function bernoulli(
 /** Methods of Tensor that fill it with random numbers. */
 export interface RandomMethods {
   /** Fills with uniform numbers from `from` to before `to`. */
-  uniform_(from?: Parameter, to?: Parameter): Tensor;
+  uniform_(from?: Parameter, to?: Parameter): this;
   /** Fills with normal numbers. */
-  normal_(mean?: Parameter, std?: Parameter): Tensor;
+  normal_(mean?: Parameter, std?: Parameter): this;
   /** Fills with 1 with probability `p`, which a tensor may say for each element, and 0 elsewhere. */
-  bernoulli_(p?: Parameter | Tensor): Tensor;
+  bernoulli_(p?: Parameter | Tensor): this;
 }
 
 type Methods = { [Name in keyof RandomMethods]: (this: Tensor, ...given: Parameters<RandomMethods[Name]>) => Tensor };

@@ -23,6 +23,7 @@ import { checkShape, elementsOf } from './layout.ts';
 import { blocksTogether, leadingBits, philox } from './philox.ts';
 import type { Words, WordsEach } from './philox.ts';
 import { drawnForSamples } from './mapping/random-samples.ts';
+import type { GivenShape, Known, Open, Shape } from './element-types.ts';
 import { processState, unrecorded } from './process-state.ts';
 import { boxMuller, tracedInteger, tracedNormal, tracedUniform } from './random-operators.ts';
 import { outsideScopes } from './scope.ts';
@@ -31,15 +32,15 @@ import type { Tensor } from './tensor.ts';
 import { sendTo } from './transfer.ts';
 import { copyInto, write } from './write.ts';
 
-export interface RandomOptions {
-  readonly dtype?: DType;
+export interface RandomOptions<E extends DType = DType> {
+  readonly dtype?: E;
   /** Where the numbers are to be: `cpu` by default. They are the same everywhere. */
   readonly device?: DeviceName;
 }
 
-export interface DrawOptions extends RandomOptions {
+export interface DrawOptions<E extends DType = DType> extends RandomOptions<E> {
   /** Where the numbers go: a tensor of the shape that is drawn, whose dtype and device are the default then. */
-  readonly out?: Tensor;
+  readonly out?: Tensor<E>;
 }
 
 /** Restarts the random numbers: the same seed gives the same numbers. */
@@ -95,29 +96,35 @@ interface Wanted {
 }
 
 /** Draws, into `out` where that is given. */
-function drawnInto(
+function drawnInto<E extends DType, N extends Shape>(
   { name, shape, options, dtype: usual }: Wanted,
   draw: (dtype: DType, shape: readonly number[]) => Tensor,
-): Tensor {
+): Tensor<Known<E>, N> {
   checkOptions(name, options, ['dtype', 'device', 'out']);
   const { out, dtype = out?.dtype ?? usual, device = out?.device } = options;
   if (out !== undefined && dtype !== out.dtype)
     throw badArgument(name, `dtype is ${dtype}, and out is ${out.dtype}`, 'leave dtype away');
   const numbers = drawnOn(device, () => drawnForSamples(name, shape, (all) => draw(dtype, all)));
-  if (out === undefined) return numbers;
+  if (out === undefined) return numbers as Tensor<Known<E>, N>;
   write(out, numbers, { operation: `${name} with out` });
-  return out;
+  return out as Tensor<Known<E>, N>;
 }
 
 /** Uniform numbers in [0, 1). */
-export const rand = (shape: readonly number[], options: DrawOptions = {}): Tensor =>
+export const rand = <E extends DType = 'f32', N extends Shape = Open>(
+  shape: GivenShape<N>,
+  options: DrawOptions<E> = {},
+): Tensor<NoInfer<Known<E>>, N> =>
   drawnInto({ name: 'rand', shape, options, dtype: 'f32' }, (dtype, all) => {
     const draw = checkDraw('rand', all, dtype);
     return drawn(draw, uniformOf(dtype), (state) => tracedUniform(state, draw));
   });
 
 /** Numbers with the standard normal distribution. */
-export const randn = (shape: readonly number[], options: DrawOptions = {}): Tensor =>
+export const randn = <E extends DType = 'f32', N extends Shape = Open>(
+  shape: GivenShape<N>,
+  options: DrawOptions<E> = {},
+): Tensor<NoInfer<Known<E>>, N> =>
   drawnInto({ name: 'randn', shape, options, dtype: 'f32' }, (dtype, all) =>
     drawnNormal(checkDraw('randn', all, dtype)),
   );
@@ -131,7 +138,12 @@ function drawnNormal(draw: Draw): Tensor {
 
 /** Whole numbers from `low` to before `high`. */
 // eslint-disable-next-line max-params -- the signature is PyTorch's
-export function randint(low: number, high: number, shape: readonly number[], options: DrawOptions = {}): Tensor {
+export function randint<E extends DType = 'i64', N extends Shape = Open>(
+  low: number,
+  high: number,
+  shape: GivenShape<N>,
+  options: DrawOptions<E> = {},
+): Tensor<NoInfer<Known<E>>, N> {
   const sizes = checkShape(shape);
   if (![low, high].every(Number.isSafeInteger) || high <= low) {
     throw badArgument('randint', `no whole number from ${String(low)} to before ${String(high)}`, 'give low < high');
@@ -150,7 +162,10 @@ export function randint(low: number, high: number, shape: readonly number[], opt
 }
 
 /** A random order of 0 .. n - 1. */
-export const randperm = (n: number, options: DrawOptions = {}): Tensor =>
+export const randperm = <E extends DType = 'i64'>(
+  n: number,
+  options: DrawOptions<E> = {},
+): Tensor<NoInfer<Known<E>>, [number]> =>
   drawnInto({ name: 'randperm', shape: checkShape([n]), options, dtype: 'i64' }, (dtype, all) =>
     drawnOrder(all, dtype),
   );
@@ -182,10 +197,16 @@ const like =
     return draw(input.shape, { dtype, device: options.device ?? input.device });
   };
 
+/** Draws in the shape of a tensor, in its dtype or another. */
+type DrawLike = <D extends DType, S extends Shape, E extends DType = D>(
+  input: Tensor<D, S>,
+  options?: RandomOptions<E>,
+) => Tensor<NoInfer<Known<E>>, S>;
+
 /** Uniform numbers in the shape and dtype of a tensor. */
-export const randLike: (input: Tensor, options?: RandomOptions) => Tensor = like('randLike', rand);
+export const randLike: DrawLike = like('randLike', rand);
 /** Normal numbers in the shape and dtype of a tensor. */
-export const randnLike: (input: Tensor, options?: RandomOptions) => Tensor = like('randnLike', randn);
+export const randnLike: DrawLike = like('randnLike', randn);
 
 function checkDraw(name: string, shape: readonly number[], dtype: DType): Draw {
   if (!isFloat(dtype))

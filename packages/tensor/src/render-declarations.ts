@@ -1,10 +1,12 @@
 // The text of `generated/*.ts` from the operator table: static types for the methods and functions that exist at run time.
 // Called by `npm run generate`, and by the test that says the files are up to date.
-import { Lines } from '@tsinductor/base';
+import { allDTypes, at, Lines } from '@tsinductor/base';
 import { isTensorParameter } from '@tsinductor/graph';
 import type { Operator, Parameter } from '@tsinductor/graph';
 import { functionsIn, isProperty, methodsOf, namespaces } from './public-forms.ts';
 import type { Namespace } from './public-forms.ts';
+import { dtypeMaps, operandKinds, promotions, resultRules } from './result-rules.ts';
+import type { DTypeRule, ResultRule } from './result-rules.ts';
 
 /** Members of the class Tensor that operators of the same name must not hide. */
 const ownMembers: readonly string[] = ['at', 'copy_', 'data', 'dim', 'index', 'item', 'numel', 'set', 'size', 'stride'];
@@ -19,22 +21,58 @@ const tensorImport = "import type { Tensor } from '../tensor.ts';\n";
 /** File names, relative to `src/generated`, and their contents. */
 export function renderGenerated(operators: ReadonlyMap<string, Operator>): ReadonlyMap<string, string> {
   return new Map([
+    ['dtypes.ts', renderDTypes()],
     ['methods.ts', renderMethods(operators)],
     ['namespaces.ts', renderNamespaces(operators)],
     ['functions.ts', renderFunctions(operators)],
   ]);
 }
 
+/** Look-ups of the dtypes of results. `Open` is what is not known. */
+function renderDTypes(): string {
+  const lines = new Lines();
+  lines.line(header('the dtypes of results, by those of tensors and operands'));
+  lines.line("import type { Open } from '../element-types.ts';\n");
+  const lookUp = (head: string, entries: readonly string[]): void => {
+    lines.block(head, () => {
+      for (const entry of entries) lines.line(entry);
+    });
+    lines.line();
+  };
+  const literal = (dtype: string | undefined): string => (dtype === undefined ? 'Open' : `'${dtype}'`);
+  for (const [name, of] of Object.entries(dtypeMaps)) {
+    const entries = allDTypes.map((dtype) => `readonly ${dtype}: ${literal(of(dtype))};`);
+    lookUp(`export interface ${name} {`, [...entries, 'readonly [unknown: string]: Open;']);
+  }
+  for (const [name, of] of Object.entries(promotions)) {
+    const row = (dtype: (typeof allDTypes)[number]): string =>
+      operandKinds.map((other) => `readonly ${other}: ${literal(of(dtype, other))}`).join('; ');
+    const entries = allDTypes.map((dtype) => `readonly ${dtype}: { ${row(dtype)}; readonly [unknown: string]: Open };`);
+    lookUp(`export interface ${name} {`, [...entries, 'readonly [unknown: string]: Readonly<Record<string, Open>>;']);
+  }
+  return lines.toString();
+}
+
 function renderMethods(operators: ReadonlyMap<string, Operator>): string {
   const lines = new Lines();
   lines.line(header('what operators are as methods of Tensor'));
-  lines.line(`${typeImports}import type { SubscriptItem } from '../subscript.ts';\n${tensorImport}`);
-  lines.block('export interface TensorMethods {', () => {
+  lines.line(`${typeImports}import type { Beside, KindOf, Known, Open, Shape } from '../element-types.ts';`);
+  lines.line(`import type { SubscriptItem } from '../subscript.ts';\n${tensorImport}`);
+  lines.line(
+    `import type { ${[...Object.keys(dtypeMaps), ...Object.keys(promotions)].join(', ')} } from './dtypes.ts';\n`,
+  );
+  lines.block('export interface TensorMethods<D extends DType = Open, S extends Shape = Open> {', () => {
     for (const operator of methodsOf(operators.values())) {
       const { name, forms, inPlace } = operator;
-      if (isProperty(operator)) lines.line(`/** ${escapeDoc(operator.doc)} */\nreadonly ${name}: Tensor;`);
+      if (isProperty(operator))
+        lines.line(
+          `/** ${escapeDoc(operator.doc)} */\nreadonly ${name}: ${formsOf(operators, operator)
+            .map(typed)
+            .map((form) => resultType(form))
+            .join('')};`,
+        );
       else if (forms.includes('method') && !ownMembers.includes(name)) {
-        writeSignatures(lines, name, { operators: formsOf(operators, operator), skip: 1 });
+        writeSignatures(lines, name, { operators: formsOf(operators, operator).map(typed), skip: 1 });
       }
       if (inPlace === true)
         writeSignatures(lines, `${name}_`, { operators: formsOf(operators, operator), skip: 1, result: 'this' });
@@ -47,10 +85,13 @@ function renderNamespaces(operators: ReadonlyMap<string, Operator>): string {
   const lines = new Lines();
   lines.line(header('what operators are as functions'));
   lines.line(`${typeImports}${deviceImport}${tensorImport}`);
+  lines.line("import type { Given, Known, Open, Shape } from '../element-types.ts';\n");
   for (const namespace of ['', ...namespaces] as const) {
     lines.block(`export interface ${interfaceName(namespace)} {`, () => {
       for (const [name, operator] of functionsIn(namespace, operators.values())) {
-        writeSignatures(lines, name, { operators: formsOf(operators, operator), skip: 0 });
+        const forms = formsOf(operators, operator);
+        const makes = !operator.parameters.some(isTensorParameter);
+        writeSignatures(lines, name, { operators: makes ? forms.map(typed) : forms, skip: 0 });
       }
     });
   }
@@ -82,8 +123,11 @@ function renderFunctions(operators: ReadonlyMap<string, Operator>): string {
 
 /** A way to call an operator, as far as types tell it from others. */
 type Form = Pick<Operator, 'doc' | 'parameters' | 'kind' | 'results' | 'isAnswer'> & {
-  /** What comes of it, where that is more than one of the ways' results. */
-  readonly result?: string;
+  readonly operator: Operator;
+  /** What types say of its results. */
+  readonly rules?: readonly ResultRule[];
+  /** Another way, whose result it may have as well. */
+  readonly alternative?: Form;
 };
 
 /**
@@ -91,14 +135,33 @@ type Form = Pick<Operator, 'doc' | 'parameters' | 'kind' | 'results' | 'isAnswer
  * one more for a bool that is only known when the program runs.
  */
 function formsOf(operators: ReadonlyMap<string, Operator>, operator: Operator): readonly Form[] {
-  const others = (operator.overloads ?? []).flatMap((name) => operators.get(name) ?? []);
+  const others = (operator.overloads ?? []).flatMap((name) => formOf(operators.get(name)));
   const decided = others.find(({ parameters }) => parameters.some(({ only }) => only !== undefined));
-  if (decided === undefined) return [operator, ...others];
+  const own = formOf(operator);
+  if (decided === undefined) return [...own, ...others];
   const open = decided.parameters.map(({ only, ...parameter }) =>
     only === undefined ? parameter : { ...parameter, isDecider: true },
   );
-  const result = [operator, decided].map(resultType).join(' | ');
-  return [operator, ...others.map(requireDecider), { ...decided, doc: '', parameters: open, result }];
+  const either = { ...decided, doc: '', parameters: open, alternative: at(own, 0) };
+  return [...own, ...others.map(requireDecider), either];
+}
+
+const formOf = (operator: Operator | undefined): readonly Form[] =>
+  operator === undefined ? [] : [{ ...operator, operator }];
+
+/** With what types say of its results: in methods, and in functions that make tensors. */
+function typed(form: Form): Form {
+  const rules = rulesOf(form);
+  const alternative = form.alternative && { ...form.alternative, rules: rulesOf(form.alternative) };
+  return { ...form, rules, ...(alternative && { alternative }) };
+}
+
+const known = new WeakMap<Operator, readonly ResultRule[]>();
+
+function rulesOf({ operator }: Form): readonly ResultRule[] {
+  const rules = known.get(operator) ?? resultRules(operator);
+  known.set(operator, rules);
+  return rules;
 }
 
 /** Without the bool a call would be another overload's. */
@@ -120,8 +183,12 @@ function writeSignatures(lines: Lines, name: string, { operators, skip, result }
   const written = new Set<string>();
   for (const operator of operators) {
     if (operator.doc !== '') lines.line(`/** ${escapeDoc(operator.doc)} */`);
-    for (const parameters of parameterLists(withOptions(operator, skip))) {
-      const text = `${name}(${parameters}): ${result ?? operator.result ?? resultType(operator)};`;
+    const isTyped = result === undefined && operator.rules !== undefined;
+    const declared = withOptions(operator, skip);
+    for (const parameters of parameterLists(isTyped ? withGenerics(operator, declared) : declared)) {
+      const text = isTyped
+        ? `${name}${generics(operator, parameters)}(${parameters}): ${resultType(operator, parameters)};`
+        : `${name}(${parameters}): ${result ?? resultType(operator)};`;
       if (!written.has(text)) lines.line(text);
       written.add(text);
     }
@@ -131,6 +198,8 @@ function writeSignatures(lines: Lines, name: string, { operators, skip, result }
 /** A parameter, or the option of every function that makes tensors of no others. */
 type Declared = Omit<Parameter, 'type'> & {
   readonly type: Parameter['type'] | 'device';
+  /** The type parameter that stands for its type. */
+  readonly generic?: string;
   /** Has to be given, by name as long as not all before it are: it tells the overload. */
   readonly isDecider?: boolean;
 };
@@ -145,10 +214,92 @@ function withOptions({ parameters, kind, results, isAnswer }: Form, skip: number
 
 const escapeDoc = (doc: string): string => doc.replaceAll('*/', '*\\/');
 
-function resultType({ results, isAnswer }: Pick<Operator, 'results' | 'isAnswer'>): string {
-  if (isAnswer === true) return 'boolean';
-  if (results === undefined) return 'Tensor';
-  return results === 'list' ? 'Tensor[]' : `[${new Array<string>(results).fill('Tensor').join(', ')}]`;
+/** The type of what a form gives, for a list of parameters, which may leave out what decides. */
+function resultType(form: Form, parameters: string = ''): string {
+  const { results, isAnswer, rules = [], alternative } = form;
+  const of = (position: number): string => tensorType(rules[position], parameters);
+  const own =
+    isAnswer === true
+      ? 'boolean'
+      : results === undefined
+        ? of(0)
+        : results === 'list'
+          ? `${of(0)}[]`
+          : `[${Array.from({ length: results }, (_, position) => of(position)).join(', ')}]`;
+  return alternative === undefined ? own : `${resultType(alternative, parameters)} | ${own}`;
+}
+
+function tensorType({ dtype, shape }: Partial<ResultRule> = {}, parameters: string): string {
+  const words = [dtype === undefined ? 'Open' : dtypeType(dtype, parameters), shapeType(shape, parameters)];
+  if (words[1] === 'Open') words.pop();
+  return words.length === 1 && words[0] === 'Open' ? 'Tensor' : `Tensor<${words.join(', ')}>`;
+}
+
+function dtypeType(rule: DTypeRule | undefined, parameters: string): string {
+  switch (rule?.kind) {
+    case undefined:
+      return 'Open';
+    case 'one':
+      return `'${rule.dtype}'`;
+    case 'same':
+      return 'D';
+    case 'map':
+      return `${rule.name}[D]`;
+    case 'promotion':
+      return `${rule.name}[D][KindOf<O>]`;
+    case 'asked':
+      return mentions(parameters, 'E') ? 'NoInfer<Known<E>>' : dtypeType(rule.otherwise, parameters);
+  }
+}
+
+function shapeType(shape: ResultRule['shape'], parameters: string): string {
+  switch (shape) {
+    case undefined:
+      return 'Open';
+    case 'same':
+      return 'S';
+    case 'beside':
+      return 'Beside<S, O>';
+    case 'given':
+      return mentions(parameters, 'N') ? 'N' : 'Open';
+  }
+}
+
+const mentions = (text: string, name: 'D' | 'E' | 'N' | 'O'): boolean => new RegExp(`\\b${name}\\b`).test(text);
+
+const needsOperand = (rules: readonly ResultRule[]): boolean =>
+  rules.some(({ dtype, shape }) => dtype?.kind === 'promotion' || shape === 'beside');
+
+/** The parameters on whose types those of the results depend, as type parameters. */
+function withGenerics({ rules = [] }: Form, parameters: readonly Declared[]): readonly Declared[] {
+  const isAsked = rules.some(({ dtype }) => dtype?.kind === 'asked');
+  const isGiven = rules.some(({ shape }) => shape === 'given');
+  let operand = needsOperand(rules);
+  return parameters.map((parameter) => {
+    if (isAsked && parameter.type === 'dtype' && parameter.name === 'dtype') return { ...parameter, generic: 'E' };
+    if (isAsked && parameter.name === 'out') return { ...parameter, generic: 'Tensor<E>' };
+    if (isGiven && parameter.type === 'sizes') return { ...parameter, generic: 'Given<N>' };
+    if (!operand || (parameter.type !== 'operand' && parameter.type !== 'tensor') || parameter.name === 'out')
+      return parameter;
+    operand = false;
+    return { ...parameter, generic: 'O' };
+  });
+}
+
+/** The type parameters that a list of parameters has. */
+function generics({ rules = [], parameters: all }: Form, parameters: string): string {
+  const asked = rules.flatMap(({ dtype }) => (dtype?.kind === 'asked' ? [dtype] : []))[0];
+  const operand = all.slice(1).find(({ type }) => type === 'operand' || type === 'tensor');
+  const given = [
+    ...(needsOperand(rules) && operand !== undefined && mentions(parameters, 'O')
+      ? [`O extends ${bareType(operand)}`]
+      : []),
+    ...(asked !== undefined && mentions(parameters, 'E')
+      ? [`E extends DType = ${dtypeType(asked.otherwise, '')}`]
+      : []),
+    ...(rules.some(({ shape }) => shape === 'given') && mentions(parameters, 'N') ? ['N extends Shape = Open'] : []),
+  ];
+  return given.length === 0 ? '' : `<${given.join(', ')}>`;
 }
 
 const isOptional = ({ default: fallback, isDecider }: Declared): boolean =>
@@ -200,7 +351,8 @@ function typeOf(parameter: Declared): string {
 
 const itemType = (parameter: Declared): string => (parameter.type === 'tensors' ? 'Tensor' : 'number');
 
-function bareType({ type, choices = [], only }: Declared): string {
+function bareType({ type, choices = [], only, generic }: Declared): string {
+  if (generic !== undefined) return generic;
   if (only !== undefined) return String(only);
   const words = choices.map((choice) => `'${choice}'`);
   return (type === 'string' && words.length > 0 ? words : [ownType(type), ...words]).join(' | ');

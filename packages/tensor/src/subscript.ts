@@ -1,6 +1,8 @@
 // Subscripts: x[1, 2:8, null, index] is x.index([1, slice(2, 8), null, index]), or x.at(...) with the items one by one.
 // Integers, slices, null and ellipsis make views; index tensors gather; a mask selects the places where it is true, which
 // needs its values.
+import type { DType } from '@tsinductor/base';
+import type { Open } from './element-types.ts';
 import { placesOf } from './compaction.ts';
 import { dispatchOne } from './dispatch.ts';
 import { badArgument, maskShape } from './errors.ts';
@@ -27,15 +29,15 @@ export const slice = (start: number | null = null, stop: number | null = null, s
 export const ellipsis: Ellipsis = { ellipsis: true };
 
 /** Methods for subscripts and for writing, as Tensor has them. */
-export interface SubscriptMethods {
+export interface SubscriptMethods<D extends DType = Open> {
   /** The part of the tensor that the items name: `x.at(0)`, `x.at(slice(1, 3), null)`. */
-  at(...items: SubscriptItem[]): Tensor;
+  at(...items: SubscriptItem[]): Tensor<D>;
   /** As `at`, with the items in a list. */
-  index(items: readonly SubscriptItem[]): Tensor;
+  index(items: readonly SubscriptItem[]): Tensor<D>;
   /** Writes into the part of the tensor that the items name: `x.set([0, slice(1, 3)], value)`. */
-  set(items: readonly SubscriptItem[] | SubscriptItem, value: Tensor | number | bigint | boolean): Tensor;
+  set(items: readonly SubscriptItem[] | SubscriptItem, value: Tensor | number | bigint | boolean): this;
   /** Overwrites the elements with those of a tensor, broadcast and cast. */
-  copy_(source: Tensor): Tensor;
+  copy_(source: Tensor): this;
   /** Used by compiled code: overwrites the elements with those of a tensor of equal shape and dtype. */
   writeBack(source: Tensor): void;
 }

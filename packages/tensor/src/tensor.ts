@@ -10,6 +10,7 @@ import type { DataDependentMethods } from './data-dependent.ts';
 import type { Device } from './device.ts';
 import { byteSize, elementReader, makeElements, widened } from './element-array.ts';
 import type { ElementArray, ElementValue } from './element-array.ts';
+import type { ArrayOf, DTypeOf, ElementOf, NestedArray, NestedOf, Open, Shape, SizesOf } from './element-types.ts';
 import { ambiguousPrimitive, disposedTensor, notOneElement } from './errors.ts';
 import type { TensorMethods } from './generated/methods.ts';
 import { copyElements, elementsOf, isRowMajor, reach, rowMajorLayout, sharesElements } from './layout.ts';
@@ -26,9 +27,6 @@ import { sizeFor } from './symbolic-shape.ts';
 import type { DeviceMethods } from './transfer.ts';
 import type { SubscriptMethods } from './subscript.ts';
 
-/** Elements in nested arrays, one level for each dim; a number, bigint or boolean alone for a 0-d tensor. */
-export type NestedArray = ElementValue | readonly NestedArray[];
-
 interface Disposed {
   readonly kind: 'disposed';
 }
@@ -41,10 +39,10 @@ const uncloneable = Symbol('a tensor, of which to send toTypedArray() with shape
 const brand = Symbol.for('tsinductor.tensor');
 
 // eslint-disable-next-line @typescript-eslint/no-unsafe-declaration-merging -- the operators' methods are installed on the prototype from the table that the interface is generated from
-export class Tensor {
-  readonly dtype: DType;
+export class Tensor<out D extends DType = Open, out S extends Shape = Open> {
+  readonly dtype: DTypeOf[D];
   /** Sizes, outermost first. */
-  readonly shape: readonly number[];
+  readonly shape: SizesOf<S>;
   /** Where elements live: `cpu`, `cuda:0`. */
   readonly device: Device;
   /** structuredClone and postMessage refuse it, as a copy would have no elements. */
@@ -56,8 +54,8 @@ export class Tensor {
 
   /** Tensors are made by tensor(), zeros() and their like, and by operators. */
   constructor(dtype: DType, layout: Pick<Layout, 'shape' | 'strides'>, value: Placed | Recorded | Mapped) {
-    this.dtype = dtype;
-    this.shape = layout.shape;
+    this.dtype = dtype as DTypeOf[D];
+    this.shape = layout.shape as SizesOf<S>;
     this.#strides = layout.strides;
     this.#backing = value;
     this.device = value.kind === 'placed' ? value.storage.device : value.device;
@@ -148,33 +146,33 @@ export class Tensor {
    * The elements in row-major order, as a copy: f16 and bf16 widened to a Float32Array, i64 as a BigInt64Array, bool as
    * bytes 0 and 1.
    */
-  toTypedArray(): ElementArray {
-    return widened(this.dtype, rawElements(this, 'toTypedArray()'));
+  toTypedArray(): ArrayOf[D] {
+    return widened(this.dtype, rawElements(this, 'toTypedArray()')) as ArrayOf[D];
   }
 
   /** As `toTypedArray`, once the elements are computed, on any device. */
-  data(): Promise<ElementArray> {
-    return Promise.resolve().then(() => widened(this.dtype, rawElements(this, 'data()')));
+  data(): Promise<ArrayOf[D]> {
+    return Promise.resolve().then(() => widened(this.dtype, rawElements(this, 'data()')) as ArrayOf[D]);
   }
 
   /** Nested arrays. An i64 is a number where that is exact, else a bigint; a bool is a boolean. */
-  toArray(): NestedArray {
+  toArray(): NestedOf<ElementOf[D]>[S['length']] {
     const read = elementReader(this.dtype, rawElements(this, 'toArray()'));
     let position = 0;
     const nest = (axis: number): NestedArray =>
       axis === this.shape.length
         ? read(position++)
         : Array.from({ length: this.shape[axis] ?? 0 }, () => nest(axis + 1));
-    return nest(0);
+    return nest(0) as NestedOf<ElementOf[D]>[S['length']];
   }
 
   /** The only element, as `toArray` gives it. */
-  item(): ElementValue {
+  item(): ElementOf[D] {
     if (this.numel !== 1) throw notOneElement('item()', this.shape);
     const { storage, layout } = readPlace(this, 'item()');
     const value = elementReader(this.dtype, storage.element(this.dtype, layout.offset))(0);
     processState.recorder?.noteRead?.(value);
-    return value;
+    return value as ElementOf[D];
   }
 
   /** Gives the memory back now, if no view shares it. Using the tensor afterwards is an error; disposing it again is not. */
@@ -212,19 +210,18 @@ export class Tensor {
   }
 }
 
-// eslint-disable-next-line @typescript-eslint/no-unsafe-declaration-merging -- merges the generated method types into the class
-export interface Tensor
+export interface Tensor<out D extends DType = Open, out S extends Shape = Open>
   extends
-    GradientMembers,
-    TensorMethods,
-    SubscriptMethods,
-    DataDependentMethods,
+    GradientMembers<D, S>,
+    TensorMethods<D, S>,
+    SubscriptMethods<D>,
+    DataDependentMethods<D>,
     RandomMethods,
-    DeviceMethods,
+    DeviceMethods<D, S>,
     ChoiceMethods {
-  to: DeviceMethods['to'] & TensorMethods['to'];
+  to: DeviceMethods<D, S>['to'] & TensorMethods<D, S>['to'];
   /** The parts along the first dim, as `unbind` gives them. (Of a 0-d tensor, which has none, the element.) */
-  [Symbol.iterator](): Iterator<Tensor>;
+  [Symbol.iterator](): Iterator<Tensor<D>>;
 }
 
 /** The function behind `numel`. */

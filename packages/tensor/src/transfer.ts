@@ -16,6 +16,7 @@ import { mappedOf, mappedTensor } from './mapping/level.ts';
 import { processState } from './process-state.ts';
 import { allocate, allocateOn } from './storage.ts';
 import type { Storage } from './storage.ts';
+import type { Known, Open, Shape } from './element-types.ts';
 import { isTensor, placedTensor, rawElements } from './tensor.ts';
 import type { Tensor } from './tensor.ts';
 
@@ -53,19 +54,19 @@ const bytesOf = ({ buffer, byteOffset, byteLength }: ElementArray): Uint8Array =
   new Uint8Array(buffer, byteOffset, byteLength);
 
 /** Methods of Tensor that say where it is to be. */
-export interface DeviceMethods {
+export interface DeviceMethods<D extends DType = Open, S extends Shape = Open> {
   /**
    * The tensor on a device, and of a dtype where one is given: itself where it is both already.
    *
    * @example x.to('cuda'), x.to('cuda:1', 'f16'), x.to({ device: y.device })
    * @throws UserError DEVICE_NAME; ToolchainError CUDA_DRIVER_NOT_FOUND, CUDA_NO_DEVICE and their kin
    */
-  to(device: DeviceName, dtype?: DType): Tensor;
-  to(options: { readonly device?: DeviceName; readonly dtype?: DType }): Tensor;
+  to<E extends DType = D>(device: DeviceName, dtype?: E): Tensor<NoInfer<Known<E>>, S>;
+  to<E extends DType = D>(options: { readonly device?: DeviceName; readonly dtype?: E }): Tensor<NoInfer<Known<E>>, S>;
   /** The tensor on the CPU. */
-  cpu(): Tensor;
+  cpu(): Tensor<D, S>;
   /** The tensor on a CUDA device, the first by default. */
-  cuda(ordinal?: number): Tensor;
+  cuda(ordinal?: number): Tensor<D, S>;
 }
 
 function movedTo(tensor: Tensor, device: unknown, dtype: unknown): Tensor {

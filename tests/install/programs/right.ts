@@ -1,6 +1,6 @@
 // Uses that are right: no compiler has anything against them.
 import { checkOp, compile, defineOp, f32, isTsInductorError, linalg, memoryStats, nn, randn } from 'tsinductor';
-import { scope, tensor, uniqueConsecutive } from 'tsinductor';
+import { scope, tensor, uniqueConsecutive, zeros } from 'tsinductor';
 import type { CompiledFunction, CompileOptions, DType, Explanation, Tensor } from 'tsinductor';
 import { cdiv, constexpr, i32, kernel, ptr } from 'tsinductor/dsl';
 import type { Kernel } from 'tsinductor/dsl';
@@ -57,6 +57,25 @@ export const [, lengths]: [Tensor, Tensor] = uniqueConsecutive(made, { returnCou
 export const loss: Tensor = nn.functional.mseLoss(made, normal, { reduction: 'sum' });
 export const same: Tensor = image.conv2d(randn([1, 1, 3, 3]), { padding: 'same' }).pad([1, 1], { mode: 'reflect' });
 export const lengthsOfRows: Tensor = linalg.norm(made, { ord: 'fro' }).add(linalg.vectorNorm(made, { ord: Infinity }));
+
+// What a program says of dtypes and shapes is checked, and what it does not say fits.
+export const sum: number = randn([3, 4]).exp().sum().item();
+export const isClose: boolean = made.isclose(normal).all().item();
+export const whole: number | bigint = randn([3]).argmax().item();
+export const pixels: Float32Array = zeros([2, 3]).toTypedArray();
+export const unsaid: number | bigint | boolean = made.matmul(normal).item();
+export function centred(x: Tensor<'f32', [number, 3]>): Tensor<'f32', [number, 3]> {
+  const [rows, columns] = x.shape;
+  const nested: number[][] = x.toArray();
+  return x.sub(nested.length + rows * columns).relu();
+}
+export const plain: Tensor = centred(made); // eslint-disable-line @typescript-eslint/no-unsafe-argument -- what is not known fits
+export const exact: Tensor<'f32', [2, 3]> = zeros([2, 3]);
+export const widened: Tensor<'f64', [2, 3]> = exact.mul(2).to('f64');
+export const centredExactly: Tensor = centred(exact);
+let changing: Tensor = zeros([2]);
+changing = changing.gt(0);
+export const changed: Tensor<'bool'> = changing;
 
 const schema = { x: ptr(f32), out: ptr(f32), n: i32, BLOCK: constexpr };
 export const double: Kernel<typeof schema> = kernel('double', schema, ({ x, out, n, BLOCK }, tl) => {

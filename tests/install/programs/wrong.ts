@@ -1,5 +1,5 @@
 // Uses that are wrong: each line behind a directive is an error, or the directive is one.
-import { compile, randn, tensor } from 'tsinductor';
+import { compile, randn, tensor, zeros } from 'tsinductor';
 import type { DType, Tensor } from 'tsinductor';
 import { f32, i32, kernel, ptr } from 'tsinductor/dsl';
 import { SGD } from 'tsinductor/optim';
@@ -23,6 +23,24 @@ compile(42);
 x.softmaxx(-1); // eslint-disable-line @typescript-eslint/no-unsafe-call -- that there is none is what is tested
 // @ts-expect-error a dimension is a number
 x.softmax('rows');
+// @ts-expect-error a mask holds booleans
+export const count: number = x.gt(0).sum().eq(3).item();
+// @ts-expect-error an i64 may be a bigint
+export const place: number = x.argmax().item();
+declare const rows: Tensor<'f32', [number, 3]>;
+declare const small: Tensor<'f32', [2, 3]>;
+// @ts-expect-error the last dim is 4
+export const wide: Tensor<'f32', [2, 4]> = small;
+// @ts-expect-error the last dim is 3 still
+export const stillWide: Tensor<'f32', [number, 4]> = rows.exp().add(1);
+// @ts-expect-error the dtype is another
+export const double: Tensor<'f64'> = rows.relu();
+// @ts-expect-error a vector is no matrix
+export const vector: Tensor<'f32', [6]> = zeros([2, 3]);
+// @ts-expect-error one level for each dim
+export const flat: number[] = rows.toArray();
+// @ts-expect-error there is no such dtype
+export const other: Tensor<'f31'> = x;
 // @ts-expect-error there is no such reduction
 x.mseLoss(x, { reduction: 'average' });
 // @ts-expect-error there is no such padding

@@ -1,10 +1,12 @@
 // Gradients as PyTorch's users know them: tensors that require one, backward(), grad, hooks.
 import { isFloat } from '@tsinductor/base';
+import type { DType } from '@tsinductor/base';
 import { dispatchOne } from '../dispatch.ts';
 import { located } from '../location.ts';
 import { mappedBackward } from '../mapping/errors.ts';
 import { dependsOutside, mappedOf } from '../mapping/level.ts';
 import { processState } from '../process-state.ts';
+import type { Open, Shape } from '../element-types.ts';
 import { isTensor } from '../tensor.ts';
 import type { Tensor } from '../tensor.ts';
 import { backwardPass, hookList } from './backward.ts';
@@ -24,15 +26,15 @@ export interface BackwardOptions {
 }
 
 /** Members of Tensor for gradients. */
-export interface GradientMembers {
+export interface GradientMembers<D extends DType = Open, S extends Shape = Open> {
   /** Whether a gradient of this tensor is wanted, or it was made of one of which it is. May be set on leaves. */
   requiresGrad: boolean;
   /** What backward passes accumulated; null before the first. Set it to null to begin anew. */
-  grad: Tensor | null;
+  grad: Tensor<D, S> | null;
   /** Whether no recorded operator made it: leaves alone keep a gradient, unless `retainGrad` was called. */
   readonly isLeaf: boolean;
   /** Asks for a gradient of this tensor, in place; gives the tensor itself. Floats only. */
-  requiresGrad_(requiresGrad?: boolean): Tensor;
+  requiresGrad_(requiresGrad?: boolean): this;
   /**
    * Adds to `grad` of every leaf behind this tensor the gradient of it. A tensor of more than one element needs a cotangent of
    * its shape. As `torch.Tensor.backward`.

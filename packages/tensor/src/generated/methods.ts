@@ -2,62 +2,65 @@
 
 import type { DType } from '@tsinductor/base';
 import type { Numbers, Plain, Scalar } from '../scalars.ts';
+import type { Beside, KindOf, Known, Open, Shape } from '../element-types.ts';
 import type { SubscriptItem } from '../subscript.ts';
 import type { Tensor } from '../tensor.ts';
 
-export interface TensorMethods {
+import type { FloatOf, SumOf, TruthOf, Promoted, PromotedFloat, PromotedIfFloat } from './dtypes.ts';
+
+export interface TensorMethods<D extends DType = Open, S extends Shape = Open> {
   /** The transposed matrix. */
-  readonly H: Tensor;
+  readonly H: Tensor<D>;
   /** The axes in reverse order. */
-  readonly T: Tensor;
+  readonly T: Tensor<D>;
   /** Absolute value. The lowest integer stays as it is. */
-  abs(): Tensor;
+  abs(): Tensor<D, S>;
   /** Absolute value. The lowest integer stays as it is. */
   abs_(): this;
   /** Alias of abs. */
-  absolute(): Tensor;
+  absolute(): Tensor<D, S>;
   /** Alias of abs. */
   absolute_(): this;
   /** Inverse cosine, in [0, pi]; NaN outside [-1, 1]. */
-  acos(): Tensor;
+  acos(): Tensor<FloatOf[D], S>;
   /** Inverse cosine, in [0, pi]; NaN outside [-1, 1]. */
   acos_(): this;
   /** Inverse hyperbolic cosine; NaN below 1. */
-  acosh(): Tensor;
+  acosh(): Tensor<FloatOf[D], S>;
   /** Inverse hyperbolic cosine; NaN below 1. */
   acosh_(): this;
   /** Means of as many windows as asked for. */
-  adaptiveAvgPool1d(outputSize: Plain): Tensor;
+  adaptiveAvgPool1d(outputSize: Plain): Tensor<D>;
   /** Means of as many windows as asked for. */
-  adaptiveAvgPool2d(outputSize: Plain): Tensor;
+  adaptiveAvgPool2d(outputSize: Plain): Tensor<D>;
   /** Means of as many windows as asked for. */
-  adaptiveAvgPool3d(outputSize: Plain): Tensor;
+  adaptiveAvgPool3d(outputSize: Plain): Tensor<D>;
   /** Maxima of as many windows as asked for. */
-  adaptiveMaxPool1d(outputSize: Plain, options?: { returnIndices?: false }): Tensor;
-  adaptiveMaxPool1d(outputSize: Plain, returnIndices?: false): Tensor;
+  adaptiveMaxPool1d(outputSize: Plain, options?: { returnIndices?: false }): Tensor<D>;
+  adaptiveMaxPool1d(outputSize: Plain, returnIndices?: false): Tensor<D>;
   /** adaptiveMaxPool1d, with the indices of the maxima. */
-  adaptiveMaxPool1d(outputSize: Plain, options: { returnIndices: true }): [Tensor, Tensor];
-  adaptiveMaxPool1d(outputSize: Plain, returnIndices: true): [Tensor, Tensor];
-  adaptiveMaxPool1d(outputSize: Plain, options: { returnIndices: boolean }): Tensor | [Tensor, Tensor];
-  adaptiveMaxPool1d(outputSize: Plain, returnIndices: boolean): Tensor | [Tensor, Tensor];
+  adaptiveMaxPool1d(outputSize: Plain, options: { returnIndices: true }): [Tensor<D>, Tensor<'i64'>];
+  adaptiveMaxPool1d(outputSize: Plain, returnIndices: true): [Tensor<D>, Tensor<'i64'>];
+  adaptiveMaxPool1d(outputSize: Plain, options: { returnIndices: boolean }): Tensor<D> | [Tensor<D>, Tensor<'i64'>];
+  adaptiveMaxPool1d(outputSize: Plain, returnIndices: boolean): Tensor<D> | [Tensor<D>, Tensor<'i64'>];
   /** Maxima of as many windows as asked for. */
-  adaptiveMaxPool2d(outputSize: Plain, options?: { returnIndices?: false }): Tensor;
-  adaptiveMaxPool2d(outputSize: Plain, returnIndices?: false): Tensor;
+  adaptiveMaxPool2d(outputSize: Plain, options?: { returnIndices?: false }): Tensor<D>;
+  adaptiveMaxPool2d(outputSize: Plain, returnIndices?: false): Tensor<D>;
   /** adaptiveMaxPool2d, with the indices of the maxima. */
-  adaptiveMaxPool2d(outputSize: Plain, options: { returnIndices: true }): [Tensor, Tensor];
-  adaptiveMaxPool2d(outputSize: Plain, returnIndices: true): [Tensor, Tensor];
-  adaptiveMaxPool2d(outputSize: Plain, options: { returnIndices: boolean }): Tensor | [Tensor, Tensor];
-  adaptiveMaxPool2d(outputSize: Plain, returnIndices: boolean): Tensor | [Tensor, Tensor];
+  adaptiveMaxPool2d(outputSize: Plain, options: { returnIndices: true }): [Tensor<D>, Tensor<'i64'>];
+  adaptiveMaxPool2d(outputSize: Plain, returnIndices: true): [Tensor<D>, Tensor<'i64'>];
+  adaptiveMaxPool2d(outputSize: Plain, options: { returnIndices: boolean }): Tensor<D> | [Tensor<D>, Tensor<'i64'>];
+  adaptiveMaxPool2d(outputSize: Plain, returnIndices: boolean): Tensor<D> | [Tensor<D>, Tensor<'i64'>];
   /** Maxima of as many windows as asked for. */
-  adaptiveMaxPool3d(outputSize: Plain, options?: { returnIndices?: false }): Tensor;
-  adaptiveMaxPool3d(outputSize: Plain, returnIndices?: false): Tensor;
+  adaptiveMaxPool3d(outputSize: Plain, options?: { returnIndices?: false }): Tensor<D>;
+  adaptiveMaxPool3d(outputSize: Plain, returnIndices?: false): Tensor<D>;
   /** adaptiveMaxPool3d, with the indices of the maxima. */
-  adaptiveMaxPool3d(outputSize: Plain, options: { returnIndices: true }): [Tensor, Tensor];
-  adaptiveMaxPool3d(outputSize: Plain, returnIndices: true): [Tensor, Tensor];
-  adaptiveMaxPool3d(outputSize: Plain, options: { returnIndices: boolean }): Tensor | [Tensor, Tensor];
-  adaptiveMaxPool3d(outputSize: Plain, returnIndices: boolean): Tensor | [Tensor, Tensor];
+  adaptiveMaxPool3d(outputSize: Plain, options: { returnIndices: true }): [Tensor<D>, Tensor<'i64'>];
+  adaptiveMaxPool3d(outputSize: Plain, returnIndices: true): [Tensor<D>, Tensor<'i64'>];
+  adaptiveMaxPool3d(outputSize: Plain, options: { returnIndices: boolean }): Tensor<D> | [Tensor<D>, Tensor<'i64'>];
+  adaptiveMaxPool3d(outputSize: Plain, returnIndices: boolean): Tensor<D> | [Tensor<D>, Tensor<'i64'>];
   /** Sum; other is scaled by alpha. */
-  add(other: Tensor | Scalar, options?: { alpha?: Scalar }): Tensor;
+  add<O extends Tensor | Scalar>(other: O, options?: { alpha?: Scalar }): Tensor<Promoted[D][KindOf<O>], Beside<S, O>>;
   /** Sum; other is scaled by alpha. */
   add_(other: Tensor | Scalar, options?: { alpha?: Scalar }): this;
   /** beta * input + alpha * (batch1 times batch2). */
@@ -85,133 +88,133 @@ export interface TensorMethods {
   /** beta * input + alpha * (vec1 times vec2). */
   addr_(vec1: Tensor, vec2: Tensor, options?: { beta?: Scalar; alpha?: Scalar }): this;
   /** Whether no element is 0. */
-  all(options?: { dim?: Numbers | null; keepdim?: boolean }): Tensor;
-  all(dim: Numbers | null, options?: { keepdim?: boolean }): Tensor;
-  all(dim?: Numbers | null, keepdim?: boolean): Tensor;
+  all(options?: { dim?: Numbers | null; keepdim?: boolean }): Tensor<TruthOf[D]>;
+  all(dim: Numbers | null, options?: { keepdim?: boolean }): Tensor<TruthOf[D]>;
+  all(dim?: Numbers | null, keepdim?: boolean): Tensor<TruthOf[D]>;
   /** Whether all elements are within a tolerance. */
   allclose(other: Tensor, options?: { rtol?: number; atol?: number; equalNan?: boolean }): boolean;
   allclose(other: Tensor, rtol: number, options?: { atol?: number; equalNan?: boolean }): boolean;
   allclose(other: Tensor, rtol: number, atol: number, options?: { equalNan?: boolean }): boolean;
   allclose(other: Tensor, rtol?: number, atol?: number, equalNan?: boolean): boolean;
   /** Zeroes elements at random, in training. */
-  alphaDropout(options?: { p?: number; training?: boolean; inplace?: boolean }): Tensor;
-  alphaDropout(p: number, options?: { training?: boolean; inplace?: boolean }): Tensor;
-  alphaDropout(p: number, training: boolean, options?: { inplace?: boolean }): Tensor;
-  alphaDropout(p?: number, training?: boolean, inplace?: boolean): Tensor;
+  alphaDropout(options?: { p?: number; training?: boolean; inplace?: boolean }): Tensor<D, S>;
+  alphaDropout(p: number, options?: { training?: boolean; inplace?: boolean }): Tensor<D, S>;
+  alphaDropout(p: number, training: boolean, options?: { inplace?: boolean }): Tensor<D, S>;
+  alphaDropout(p?: number, training?: boolean, inplace?: boolean): Tensor<D, S>;
   /** The largest element; NaN if there is one. */
-  amax(options?: { dim?: Numbers | null; keepdim?: boolean }): Tensor;
-  amax(dim: Numbers | null, options?: { keepdim?: boolean }): Tensor;
-  amax(dim?: Numbers | null, keepdim?: boolean): Tensor;
+  amax(options?: { dim?: Numbers | null; keepdim?: boolean }): Tensor<D>;
+  amax(dim: Numbers | null, options?: { keepdim?: boolean }): Tensor<D>;
+  amax(dim?: Numbers | null, keepdim?: boolean): Tensor<D>;
   /** The smallest element; NaN if there is one. */
-  amin(options?: { dim?: Numbers | null; keepdim?: boolean }): Tensor;
-  amin(dim: Numbers | null, options?: { keepdim?: boolean }): Tensor;
-  amin(dim?: Numbers | null, keepdim?: boolean): Tensor;
+  amin(options?: { dim?: Numbers | null; keepdim?: boolean }): Tensor<D>;
+  amin(dim: Numbers | null, options?: { keepdim?: boolean }): Tensor<D>;
+  amin(dim?: Numbers | null, keepdim?: boolean): Tensor<D>;
   /** The smallest and the largest element. */
-  aminmax(options?: { dim?: number | null; keepdim?: boolean }): [Tensor, Tensor];
+  aminmax(options?: { dim?: number | null; keepdim?: boolean }): [Tensor<D>, Tensor<D>];
   /** Angle of a real number: pi where it is negative, else 0. */
-  angle(): Tensor;
+  angle(): Tensor<FloatOf[D], S>;
   /** Angle of a real number: pi where it is negative, else 0. */
   angle_(): this;
   /** Whether an element is not 0. */
-  any(options?: { dim?: Numbers | null; keepdim?: boolean }): Tensor;
-  any(dim: Numbers | null, options?: { keepdim?: boolean }): Tensor;
-  any(dim?: Numbers | null, keepdim?: boolean): Tensor;
+  any(options?: { dim?: Numbers | null; keepdim?: boolean }): Tensor<TruthOf[D]>;
+  any(dim: Numbers | null, options?: { keepdim?: boolean }): Tensor<TruthOf[D]>;
+  any(dim?: Numbers | null, keepdim?: boolean): Tensor<TruthOf[D]>;
   /** Alias of acos. */
-  arccos(): Tensor;
+  arccos(): Tensor<FloatOf[D], S>;
   /** Alias of acos. */
   arccos_(): this;
   /** Alias of acosh. */
-  arccosh(): Tensor;
+  arccosh(): Tensor<FloatOf[D], S>;
   /** Alias of acosh. */
   arccosh_(): this;
   /** Alias of asin. */
-  arcsin(): Tensor;
+  arcsin(): Tensor<FloatOf[D], S>;
   /** Alias of asin. */
   arcsin_(): this;
   /** Alias of asinh. */
-  arcsinh(): Tensor;
+  arcsinh(): Tensor<FloatOf[D], S>;
   /** Alias of asinh. */
   arcsinh_(): this;
   /** Alias of atan. */
-  arctan(): Tensor;
+  arctan(): Tensor<FloatOf[D], S>;
   /** Alias of atan. */
   arctan_(): this;
   /** Alias of atan2. */
-  arctan2(other: Tensor | Scalar): Tensor;
+  arctan2<O extends Tensor | Scalar>(other: O): Tensor<PromotedFloat[D][KindOf<O>], Beside<S, O>>;
   /** Alias of atan2. */
   arctan2_(other: Tensor | Scalar): this;
   /** Alias of atanh. */
-  arctanh(): Tensor;
+  arctanh(): Tensor<FloatOf[D], S>;
   /** Alias of atanh. */
   arctanh_(): this;
   /** The index of the maximum, in the flattened tensor or along a dim. */
-  argmax(options?: { dim?: number | null; keepdim?: boolean }): Tensor;
-  argmax(dim: number | null, options?: { keepdim?: boolean }): Tensor;
-  argmax(dim?: number | null, keepdim?: boolean): Tensor;
+  argmax(options?: { dim?: number | null; keepdim?: boolean }): Tensor<'i64'>;
+  argmax(dim: number | null, options?: { keepdim?: boolean }): Tensor<'i64'>;
+  argmax(dim?: number | null, keepdim?: boolean): Tensor<'i64'>;
   /** The index of the minimum, in the flattened tensor or along a dim. */
-  argmin(options?: { dim?: number | null; keepdim?: boolean }): Tensor;
-  argmin(dim: number | null, options?: { keepdim?: boolean }): Tensor;
-  argmin(dim?: number | null, keepdim?: boolean): Tensor;
+  argmin(options?: { dim?: number | null; keepdim?: boolean }): Tensor<'i64'>;
+  argmin(dim: number | null, options?: { keepdim?: boolean }): Tensor<'i64'>;
+  argmin(dim?: number | null, keepdim?: boolean): Tensor<'i64'>;
   /** The indices that sort along a dim. */
-  argsort(options?: { dim?: number; descending?: boolean; stable?: boolean | null }): Tensor;
-  argsort(dim: number, options?: { descending?: boolean; stable?: boolean | null }): Tensor;
-  argsort(dim?: number, descending?: boolean, options?: { stable?: boolean | null }): Tensor;
+  argsort(options?: { dim?: number; descending?: boolean; stable?: boolean | null }): Tensor<'i64', S>;
+  argsort(dim: number, options?: { descending?: boolean; stable?: boolean | null }): Tensor<'i64', S>;
+  argsort(dim?: number, descending?: boolean, options?: { stable?: boolean | null }): Tensor<'i64', S>;
   /** Any layout over the tensor's storage. */
-  asStrided(size: Numbers, stride: Numbers, options?: { storageOffset?: number | null }): Tensor;
-  asStrided(size: Numbers, stride: Numbers, storageOffset?: number | null): Tensor;
+  asStrided(size: Numbers, stride: Numbers, options?: { storageOffset?: number | null }): Tensor<D>;
+  asStrided(size: Numbers, stride: Numbers, storageOffset?: number | null): Tensor<D>;
   /** The input with src where asStrided reads. */
-  asStridedScatter(src: Tensor, size: Numbers, stride: Numbers, options?: { storageOffset?: number | null }): Tensor;
-  asStridedScatter(src: Tensor, size: Numbers, stride: Numbers, storageOffset?: number | null): Tensor;
+  asStridedScatter(src: Tensor, size: Numbers, stride: Numbers, options?: { storageOffset?: number | null }): Tensor<D>;
+  asStridedScatter(src: Tensor, size: Numbers, stride: Numbers, storageOffset?: number | null): Tensor<D>;
   /** Inverse sine, in [-pi/2, pi/2]; NaN outside [-1, 1]. */
-  asin(): Tensor;
+  asin(): Tensor<FloatOf[D], S>;
   /** Inverse sine, in [-pi/2, pi/2]; NaN outside [-1, 1]. */
   asin_(): this;
   /** Inverse hyperbolic sine. */
-  asinh(): Tensor;
+  asinh(): Tensor<FloatOf[D], S>;
   /** Inverse hyperbolic sine. */
   asinh_(): this;
   /** Inverse tangent, in [-pi/2, pi/2]. */
-  atan(): Tensor;
+  atan(): Tensor<FloatOf[D], S>;
   /** Inverse tangent, in [-pi/2, pi/2]. */
   atan_(): this;
   /** Angle of the point (y, x), the first operand being the height: in [-pi, pi]. */
-  atan2(other: Tensor | Scalar): Tensor;
+  atan2<O extends Tensor | Scalar>(other: O): Tensor<PromotedFloat[D][KindOf<O>], Beside<S, O>>;
   /** Angle of the point (y, x), the first operand being the height: in [-pi, pi]. */
   atan2_(other: Tensor | Scalar): this;
   /** Inverse hyperbolic tangent; NaN outside [-1, 1]. */
-  atanh(): Tensor;
+  atanh(): Tensor<FloatOf[D], S>;
   /** Inverse hyperbolic tangent; NaN outside [-1, 1]. */
   atanh_(): this;
   /** Means of windows over 1 dims. */
   avgPool1d(
     kernelSize: Numbers,
     options?: { stride?: Numbers | null; padding?: Numbers; ceilMode?: boolean; countIncludePad?: boolean },
-  ): Tensor;
+  ): Tensor<D>;
   avgPool1d(
     kernelSize: Numbers,
     stride: Numbers | null,
     options?: { padding?: Numbers; ceilMode?: boolean; countIncludePad?: boolean },
-  ): Tensor;
+  ): Tensor<D>;
   avgPool1d(
     kernelSize: Numbers,
     stride: Numbers | null,
     padding: Numbers,
     options?: { ceilMode?: boolean; countIncludePad?: boolean },
-  ): Tensor;
+  ): Tensor<D>;
   avgPool1d(
     kernelSize: Numbers,
     stride: Numbers | null,
     padding: Numbers,
     ceilMode: boolean,
     options?: { countIncludePad?: boolean },
-  ): Tensor;
+  ): Tensor<D>;
   avgPool1d(
     kernelSize: Numbers,
     stride?: Numbers | null,
     padding?: Numbers,
     ceilMode?: boolean,
     countIncludePad?: boolean,
-  ): Tensor;
+  ): Tensor<D>;
   /** Means of windows over 2 dims. */
   avgPool2d(
     kernelSize: Numbers,
@@ -222,25 +225,25 @@ export interface TensorMethods {
       countIncludePad?: boolean;
       divisorOverride?: number | null;
     },
-  ): Tensor;
+  ): Tensor<D>;
   avgPool2d(
     kernelSize: Numbers,
     stride: Numbers | null,
     options?: { padding?: Numbers; ceilMode?: boolean; countIncludePad?: boolean; divisorOverride?: number | null },
-  ): Tensor;
+  ): Tensor<D>;
   avgPool2d(
     kernelSize: Numbers,
     stride: Numbers | null,
     padding: Numbers,
     options?: { ceilMode?: boolean; countIncludePad?: boolean; divisorOverride?: number | null },
-  ): Tensor;
+  ): Tensor<D>;
   avgPool2d(
     kernelSize: Numbers,
     stride: Numbers | null,
     padding: Numbers,
     ceilMode: boolean,
     options?: { countIncludePad?: boolean; divisorOverride?: number | null },
-  ): Tensor;
+  ): Tensor<D>;
   avgPool2d(
     kernelSize: Numbers,
     stride: Numbers | null,
@@ -248,7 +251,7 @@ export interface TensorMethods {
     ceilMode: boolean,
     countIncludePad: boolean,
     options?: { divisorOverride?: number | null },
-  ): Tensor;
+  ): Tensor<D>;
   avgPool2d(
     kernelSize: Numbers,
     stride?: Numbers | null,
@@ -256,7 +259,7 @@ export interface TensorMethods {
     ceilMode?: boolean,
     countIncludePad?: boolean,
     divisorOverride?: number | null,
-  ): Tensor;
+  ): Tensor<D>;
   /** Means of windows over 3 dims. */
   avgPool3d(
     kernelSize: Numbers,
@@ -267,25 +270,25 @@ export interface TensorMethods {
       countIncludePad?: boolean;
       divisorOverride?: number | null;
     },
-  ): Tensor;
+  ): Tensor<D>;
   avgPool3d(
     kernelSize: Numbers,
     stride: Numbers | null,
     options?: { padding?: Numbers; ceilMode?: boolean; countIncludePad?: boolean; divisorOverride?: number | null },
-  ): Tensor;
+  ): Tensor<D>;
   avgPool3d(
     kernelSize: Numbers,
     stride: Numbers | null,
     padding: Numbers,
     options?: { ceilMode?: boolean; countIncludePad?: boolean; divisorOverride?: number | null },
-  ): Tensor;
+  ): Tensor<D>;
   avgPool3d(
     kernelSize: Numbers,
     stride: Numbers | null,
     padding: Numbers,
     ceilMode: boolean,
     options?: { countIncludePad?: boolean; divisorOverride?: number | null },
-  ): Tensor;
+  ): Tensor<D>;
   avgPool3d(
     kernelSize: Numbers,
     stride: Numbers | null,
@@ -293,7 +296,7 @@ export interface TensorMethods {
     ceilMode: boolean,
     countIncludePad: boolean,
     options?: { divisorOverride?: number | null },
-  ): Tensor;
+  ): Tensor<D>;
   avgPool3d(
     kernelSize: Numbers,
     stride?: Numbers | null,
@@ -301,7 +304,7 @@ export interface TensorMethods {
     ceilMode?: boolean,
     countIncludePad?: boolean,
     divisorOverride?: number | null,
-  ): Tensor;
+  ): Tensor<D>;
   /** beta * input + alpha * (batch1 times batch2). */
   baddbmm(batch1: Tensor, batch2: Tensor, options?: { beta?: Scalar; alpha?: Scalar }): Tensor;
   /** beta * input + alpha * (batch1 times batch2). */
@@ -354,7 +357,7 @@ export interface TensorMethods {
   /** The elements as bf16. */
   bfloat16(options?: {
     memoryFormat?: 'contiguous_format' | 'preserve_format' | 'channels_last' | 'channels_last_3d' | null;
-  }): Tensor;
+  }): Tensor<'bf16', S>;
   /** A bilinear map of two tensors. */
   bilinear(input2: Tensor, weight: Tensor, options?: { bias?: Tensor | null }): Tensor;
   bilinear(input2: Tensor, weight: Tensor, bias?: Tensor | null): Tensor;
@@ -444,27 +447,27 @@ export interface TensorMethods {
     posWeight?: Tensor | null,
   ): Tensor;
   /** Bitwise and. */
-  bitwiseAnd(other: Tensor | Scalar): Tensor;
+  bitwiseAnd<O extends Tensor | Scalar>(other: O): Tensor<Promoted[D][KindOf<O>], Beside<S, O>>;
   /** Bitwise and. */
   bitwiseAnd_(other: Tensor | Scalar): this;
   /** x shifted left by y bits; 0 where y is negative or not below the width. */
-  bitwiseLeftShift(other: Tensor | Scalar): Tensor;
+  bitwiseLeftShift<O extends Tensor | Scalar>(other: O): Tensor<Promoted[D][KindOf<O>], Beside<S, O>>;
   /** x shifted left by y bits; 0 where y is negative or not below the width. */
   bitwiseLeftShift_(other: Tensor | Scalar): this;
   /** Bitwise complement; of bool, the negation. */
-  bitwiseNot(): Tensor;
+  bitwiseNot(): Tensor<D, S>;
   /** Bitwise complement; of bool, the negation. */
   bitwiseNot_(): this;
   /** Bitwise or. */
-  bitwiseOr(other: Tensor | Scalar): Tensor;
+  bitwiseOr<O extends Tensor | Scalar>(other: O): Tensor<Promoted[D][KindOf<O>], Beside<S, O>>;
   /** Bitwise or. */
   bitwiseOr_(other: Tensor | Scalar): this;
   /** x shifted right by y bits, filled with the sign; all sign where y is negative or not below the width. */
-  bitwiseRightShift(other: Tensor | Scalar): Tensor;
+  bitwiseRightShift<O extends Tensor | Scalar>(other: O): Tensor<Promoted[D][KindOf<O>], Beside<S, O>>;
   /** x shifted right by y bits, filled with the sign; all sign where y is negative or not below the width. */
   bitwiseRightShift_(other: Tensor | Scalar): this;
   /** Bitwise exclusive or. */
-  bitwiseXor(other: Tensor | Scalar): Tensor;
+  bitwiseXor<O extends Tensor | Scalar>(other: O): Tensor<Promoted[D][KindOf<O>], Beside<S, O>>;
   /** Bitwise exclusive or. */
   bitwiseXor_(other: Tensor | Scalar): this;
   /** Matrix products of a batch: [B, M, K] by [B, K, N]. */
@@ -472,24 +475,24 @@ export interface TensorMethods {
   /** The elements as bool. */
   bool(options?: {
     memoryFormat?: 'contiguous_format' | 'preserve_format' | 'channels_last' | 'channels_last_3d' | null;
-  }): Tensor;
+  }): Tensor<'bool', S>;
   /** expand, as a function. */
-  broadcastTo(size: Numbers): Tensor;
-  broadcastTo(...size: number[]): Tensor;
+  broadcastTo(size: Numbers): Tensor<D>;
+  broadcastTo(...size: number[]): Tensor<D>;
   /** In which interval between boundaries values lie. */
   bucketize(boundaries: Tensor, options?: { outInt32?: boolean; right?: boolean }): Tensor;
   /** The elements as u8. */
   byte(options?: {
     memoryFormat?: 'contiguous_format' | 'preserve_format' | 'channels_last' | 'channels_last_3d' | null;
-  }): Tensor;
+  }): Tensor<'u8', S>;
   /** Smallest integral value not below x. */
-  ceil(): Tensor;
+  ceil(): Tensor<D, S>;
   /** Smallest integral value not below x. */
   ceil_(): this;
   /** elu, continuously differentiable. */
-  celu(options?: { alpha?: number; inplace?: boolean }): Tensor;
-  celu(alpha: number, options?: { inplace?: boolean }): Tensor;
-  celu(alpha?: number, inplace?: boolean): Tensor;
+  celu(options?: { alpha?: number; inplace?: boolean }): Tensor<D, S>;
+  celu(alpha: number, options?: { inplace?: boolean }): Tensor<D, S>;
+  celu(alpha?: number, inplace?: boolean): Tensor<D, S>;
   /** elu, continuously differentiable. */
   celu_(options?: { alpha?: number; inplace?: boolean }): this;
   celu_(alpha: number, options?: { inplace?: boolean }): this;
@@ -497,13 +500,13 @@ export interface TensorMethods {
   /** The elements as i8. */
   char(options?: {
     memoryFormat?: 'contiguous_format' | 'preserve_format' | 'channels_last' | 'channels_last_3d' | null;
-  }): Tensor;
+  }): Tensor<'i8', S>;
   /** Triangular factors. */
-  cholesky(options?: { upper?: boolean }): Tensor;
-  cholesky(upper?: boolean): Tensor;
+  cholesky(options?: { upper?: boolean }): Tensor<D, S>;
+  cholesky(upper?: boolean): Tensor<D, S>;
   /** At most that many pieces of one size. */
-  chunk(chunks: number, options?: { dim?: number }): Tensor[];
-  chunk(chunks: number, dim?: number): Tensor[];
+  chunk(chunks: number, options?: { dim?: number }): Tensor<D>[];
+  chunk(chunks: number, dim?: number): Tensor<D>[];
   /** Held between min and max. */
   clamp(options?: { min?: Tensor | Scalar | null; max?: Tensor | Scalar | null }): Tensor;
   clamp(min: Tensor | Scalar | null, options?: { max?: Tensor | Scalar | null }): Tensor;
@@ -513,11 +516,11 @@ export interface TensorMethods {
   clamp_(min: Tensor | Scalar | null, options?: { max?: Tensor | Scalar | null }): this;
   clamp_(min?: Tensor | Scalar | null, max?: Tensor | Scalar | null): this;
   /** x, but at most y; NaN if either is. */
-  clampMax(max: Tensor | Scalar): Tensor;
+  clampMax<O extends Tensor | Scalar>(max: O): Tensor<Promoted[D][KindOf<O>], Beside<S, O>>;
   /** x, but at most y; NaN if either is. */
   clampMax_(max: Tensor | Scalar): this;
   /** x, but at least y; NaN if either is. */
-  clampMin(min: Tensor | Scalar): Tensor;
+  clampMin<O extends Tensor | Scalar>(min: O): Tensor<Promoted[D][KindOf<O>], Beside<S, O>>;
   /** x, but at least y; NaN if either is. */
   clampMin_(min: Tensor | Scalar): this;
   /** Alias of clamp. */
@@ -531,18 +534,18 @@ export interface TensorMethods {
   /** A copy. */
   clone(options?: {
     memoryFormat?: 'contiguous_format' | 'preserve_format' | 'channels_last' | 'channels_last_3d' | null;
-  }): Tensor;
+  }): Tensor<D, S>;
   /** All choices of r elements of a vector. */
-  combinations(options?: { r?: number; withReplacement?: boolean }): Tensor;
-  combinations(r: number, options?: { withReplacement?: boolean }): Tensor;
-  combinations(r?: number, withReplacement?: boolean): Tensor;
+  combinations(options?: { r?: number; withReplacement?: boolean }): Tensor<D>;
+  combinations(r: number, options?: { withReplacement?: boolean }): Tensor<D>;
+  combinations(r?: number, withReplacement?: boolean): Tensor<D>;
   /** Adds constant borders. */
   constantPadNd(pad: Numbers, options?: { value?: Scalar }): Tensor;
   constantPadNd(pad: Numbers, value?: Scalar): Tensor;
   /** The tensor in row-major order: itself if it is so already. */
   contiguous(options?: {
     memoryFormat?: 'contiguous_format' | 'preserve_format' | 'channels_last' | 'channels_last_3d' | null;
-  }): Tensor;
+  }): Tensor<D, S>;
   /** Convolution over 1 dims. */
   conv1d(
     weight: Tensor,
@@ -847,17 +850,17 @@ export interface TensorMethods {
     dilation?: Numbers,
   ): Tensor;
   /** The magnitude of x with the sign of y. */
-  copysign(other: Tensor | Scalar): Tensor;
+  copysign<O extends Tensor | Scalar>(other: O): Tensor<PromotedFloat[D][KindOf<O>], Beside<S, O>>;
   /** The magnitude of x with the sign of y. */
   copysign_(other: Tensor | Scalar): this;
   /** Correlations of rows. */
-  corrcoef(): Tensor;
+  corrcoef(): Tensor<FloatOf[D]>;
   /** Cosine, of arguments of any size. */
-  cos(): Tensor;
+  cos(): Tensor<FloatOf[D], S>;
   /** Cosine, of arguments of any size. */
   cos_(): this;
   /** Hyperbolic cosine. */
-  cosh(): Tensor;
+  cosh(): Tensor<FloatOf[D], S>;
   /** Hyperbolic cosine. */
   cosh_(): this;
   /** 1 - cos of pairs that belong together, cos - margin of others. */
@@ -901,12 +904,12 @@ export interface TensorMethods {
     reduction?: 'none' | 'mean' | 'sum',
   ): Tensor;
   /** The cosine of the angle between slices. */
-  cosineSimilarity(x2: Tensor, options?: { dim?: number; eps?: number }): Tensor;
-  cosineSimilarity(x2: Tensor, dim: number, options?: { eps?: number }): Tensor;
-  cosineSimilarity(x2: Tensor, dim?: number, eps?: number): Tensor;
+  cosineSimilarity<O extends Tensor>(x2: O, options?: { dim?: number; eps?: number }): Tensor<Promoted[D][KindOf<O>]>;
+  cosineSimilarity<O extends Tensor>(x2: O, dim: number, options?: { eps?: number }): Tensor<Promoted[D][KindOf<O>]>;
+  cosineSimilarity<O extends Tensor>(x2: O, dim?: number, eps?: number): Tensor<Promoted[D][KindOf<O>]>;
   /** The number of elements that are not 0. */
-  countNonzero(options?: { dim?: Numbers | null }): Tensor;
-  countNonzero(dim?: Numbers | null): Tensor;
+  countNonzero(options?: { dim?: Numbers | null }): Tensor<'i64'>;
+  countNonzero(dim?: Numbers | null): Tensor<'i64'>;
   /** Covariances of rows. */
   cov(options?: { correction?: number; fweights?: Tensor | null; aweights?: Tensor | null }): Tensor;
   /** Cross products along the first axis of size 3, or along dim. */
@@ -980,41 +983,41 @@ export interface TensorMethods {
     labelSmoothing?: number,
   ): Tensor;
   /** The running maximum, and where it is. */
-  cummax(dim: number): [Tensor, Tensor];
+  cummax(dim: number): [Tensor<D, S>, Tensor<'i64', S>];
   /** The running minimum, and where it is. */
-  cummin(dim: number): [Tensor, Tensor];
+  cummin(dim: number): [Tensor<D, S>, Tensor<'i64', S>];
   /** The running product; of integers in i64. */
-  cumprod(dim: number, options?: { dtype?: DType | null }): Tensor;
+  cumprod<E extends DType = SumOf[D]>(dim: number, options?: { dtype?: E | null }): Tensor<NoInfer<Known<E>>, S>;
   /** The running product; of integers in i64. */
   cumprod_(dim: number, options?: { dtype?: DType | null }): this;
   /** The running sum; of integers in i64. */
-  cumsum(dim: number, options?: { dtype?: DType | null }): Tensor;
+  cumsum<E extends DType = SumOf[D]>(dim: number, options?: { dtype?: E | null }): Tensor<NoInfer<Known<E>>, S>;
   /** The running sum; of integers in i64. */
   cumsum_(dim: number, options?: { dtype?: DType | null }): this;
   /** Degrees to radians. */
-  deg2rad(): Tensor;
+  deg2rad(): Tensor<FloatOf[D], S>;
   /** Degrees to radians. */
   deg2rad_(): this;
   /** Determinants. */
-  det(): Tensor;
+  det(): Tensor<D>;
   /** The same elements, as a constant: no gradient flows through. */
-  detach(): Tensor;
+  detach(): Tensor<D, S>;
   /** The diagonal of a matrix, or a matrix with a diagonal. */
-  diag(options?: { diagonal?: number }): Tensor;
-  diag(diagonal?: number): Tensor;
+  diag(options?: { diagonal?: number }): Tensor<D>;
+  diag(diagonal?: number): Tensor<D>;
   /** Vectors as diagonals of matrices. */
-  diagEmbed(options?: { offset?: number; dim1?: number; dim2?: number }): Tensor;
-  diagEmbed(offset: number, options?: { dim1?: number; dim2?: number }): Tensor;
-  diagEmbed(offset: number, dim1: number, options?: { dim2?: number }): Tensor;
-  diagEmbed(offset?: number, dim1?: number, dim2?: number): Tensor;
+  diagEmbed(options?: { offset?: number; dim1?: number; dim2?: number }): Tensor<D>;
+  diagEmbed(offset: number, options?: { dim1?: number; dim2?: number }): Tensor<D>;
+  diagEmbed(offset: number, dim1: number, options?: { dim2?: number }): Tensor<D>;
+  diagEmbed(offset?: number, dim1?: number, dim2?: number): Tensor<D>;
   /** The flattened tensor as a diagonal. */
-  diagflat(options?: { offset?: number }): Tensor;
-  diagflat(offset?: number): Tensor;
+  diagflat(options?: { offset?: number }): Tensor<D>;
+  diagflat(offset?: number): Tensor<D>;
   /** The diagonals of two axes, as a new last axis. */
-  diagonal(options?: { offset?: number; dim1?: number; dim2?: number }): Tensor;
-  diagonal(offset: number, options?: { dim1?: number; dim2?: number }): Tensor;
-  diagonal(offset: number, dim1: number, options?: { dim2?: number }): Tensor;
-  diagonal(offset?: number, dim1?: number, dim2?: number): Tensor;
+  diagonal(options?: { offset?: number; dim1?: number; dim2?: number }): Tensor<D>;
+  diagonal(offset: number, options?: { dim1?: number; dim2?: number }): Tensor<D>;
+  diagonal(offset: number, dim1: number, options?: { dim2?: number }): Tensor<D>;
+  diagonal(offset?: number, dim1?: number, dim2?: number): Tensor<D>;
   /** The input with src in a diagonal. */
   diagonalScatter(src: Tensor, options?: { offset?: number; dim1?: number; dim2?: number }): Tensor;
   diagonalScatter(src: Tensor, offset: number, options?: { dim1?: number; dim2?: number }): Tensor;
@@ -1027,150 +1030,156 @@ export interface TensorMethods {
   diff(n: number, dim: number, prepend: Tensor | null, options?: { append?: Tensor | null }): Tensor;
   diff(n?: number, dim?: number, prepend?: Tensor | null, append?: Tensor | null): Tensor;
   /** Derivative of lgamma; NaN at negative integers, infinite at 0. */
-  digamma(): Tensor;
+  digamma(): Tensor<FloatOf[D], S>;
   /** Derivative of lgamma; NaN at negative integers, infinite at 0. */
   digamma_(): this;
   /** The p-norm of the difference. */
-  dist(other: Tensor, options?: { p?: number }): Tensor;
-  dist(other: Tensor, p?: number): Tensor;
+  dist<O extends Tensor>(other: O, options?: { p?: number }): Tensor<Promoted[D][KindOf<O>]>;
+  dist<O extends Tensor>(other: O, p?: number): Tensor<Promoted[D][KindOf<O>]>;
   /** Quotient; of integers in floats unless it is rounded. */
-  div(other: Tensor | Scalar, options?: { roundingMode?: 'trunc' | 'floor' | null }): Tensor;
+  div<O extends Tensor | Scalar>(
+    other: O,
+    options?: { roundingMode?: 'trunc' | 'floor' | null },
+  ): Tensor<PromotedIfFloat[D][KindOf<O>], Beside<S, O>>;
   /** Quotient; of integers in floats unless it is rounded. */
   div_(other: Tensor | Scalar, options?: { roundingMode?: 'trunc' | 'floor' | null }): this;
   /** Quotient rounded down, as // in Python. Integer division by zero gives 0. */
-  divFloor(other: Tensor | Scalar): Tensor;
+  divFloor<O extends Tensor | Scalar>(other: O): Tensor<Promoted[D][KindOf<O>], Beside<S, O>>;
   /** Quotient rounded down, as // in Python. Integer division by zero gives 0. */
   divFloor_(other: Tensor | Scalar): this;
   /** Quotient rounded towards zero. Integer division by zero gives 0. */
-  divTrunc(other: Tensor | Scalar): Tensor;
+  divTrunc<O extends Tensor | Scalar>(other: O): Tensor<Promoted[D][KindOf<O>], Beside<S, O>>;
   /** Quotient rounded towards zero. Integer division by zero gives 0. */
   divTrunc_(other: Tensor | Scalar): this;
   /** Alias of div. */
-  divide(other: Tensor | Scalar, options?: { roundingMode?: 'trunc' | 'floor' | null }): Tensor;
+  divide<O extends Tensor | Scalar>(
+    other: O,
+    options?: { roundingMode?: 'trunc' | 'floor' | null },
+  ): Tensor<PromotedIfFloat[D][KindOf<O>], Beside<S, O>>;
   /** Alias of div. */
   divide_(other: Tensor | Scalar, options?: { roundingMode?: 'trunc' | 'floor' | null }): this;
   /** Sum of products of two vectors. */
-  dot(tensor: Tensor): Tensor;
+  dot(tensor: Tensor): Tensor<D>;
   /** The elements as f64. */
   double(options?: {
     memoryFormat?: 'contiguous_format' | 'preserve_format' | 'channels_last' | 'channels_last_3d' | null;
-  }): Tensor;
+  }): Tensor<'f64', S>;
   /** Zeroes elements at random, in training. */
-  dropout(options?: { p?: number; training?: boolean; inplace?: boolean }): Tensor;
-  dropout(p: number, options?: { training?: boolean; inplace?: boolean }): Tensor;
-  dropout(p: number, training: boolean, options?: { inplace?: boolean }): Tensor;
-  dropout(p?: number, training?: boolean, inplace?: boolean): Tensor;
+  dropout(options?: { p?: number; training?: boolean; inplace?: boolean }): Tensor<D, S>;
+  dropout(p: number, options?: { training?: boolean; inplace?: boolean }): Tensor<D, S>;
+  dropout(p: number, training: boolean, options?: { inplace?: boolean }): Tensor<D, S>;
+  dropout(p?: number, training?: boolean, inplace?: boolean): Tensor<D, S>;
   /** Zeroes elements at random, in training. */
-  dropout1d(options?: { p?: number; training?: boolean; inplace?: boolean }): Tensor;
-  dropout1d(p: number, options?: { training?: boolean; inplace?: boolean }): Tensor;
-  dropout1d(p: number, training: boolean, options?: { inplace?: boolean }): Tensor;
-  dropout1d(p?: number, training?: boolean, inplace?: boolean): Tensor;
+  dropout1d(options?: { p?: number; training?: boolean; inplace?: boolean }): Tensor<D, S>;
+  dropout1d(p: number, options?: { training?: boolean; inplace?: boolean }): Tensor<D, S>;
+  dropout1d(p: number, training: boolean, options?: { inplace?: boolean }): Tensor<D, S>;
+  dropout1d(p?: number, training?: boolean, inplace?: boolean): Tensor<D, S>;
   /** Zeroes elements at random, in training. */
-  dropout2d(options?: { p?: number; training?: boolean; inplace?: boolean }): Tensor;
-  dropout2d(p: number, options?: { training?: boolean; inplace?: boolean }): Tensor;
-  dropout2d(p: number, training: boolean, options?: { inplace?: boolean }): Tensor;
-  dropout2d(p?: number, training?: boolean, inplace?: boolean): Tensor;
+  dropout2d(options?: { p?: number; training?: boolean; inplace?: boolean }): Tensor<D, S>;
+  dropout2d(p: number, options?: { training?: boolean; inplace?: boolean }): Tensor<D, S>;
+  dropout2d(p: number, training: boolean, options?: { inplace?: boolean }): Tensor<D, S>;
+  dropout2d(p?: number, training?: boolean, inplace?: boolean): Tensor<D, S>;
   /** Zeroes elements at random, in training. */
-  dropout3d(options?: { p?: number; training?: boolean; inplace?: boolean }): Tensor;
-  dropout3d(p: number, options?: { training?: boolean; inplace?: boolean }): Tensor;
-  dropout3d(p: number, training: boolean, options?: { inplace?: boolean }): Tensor;
-  dropout3d(p?: number, training?: boolean, inplace?: boolean): Tensor;
+  dropout3d(options?: { p?: number; training?: boolean; inplace?: boolean }): Tensor<D, S>;
+  dropout3d(p: number, options?: { training?: boolean; inplace?: boolean }): Tensor<D, S>;
+  dropout3d(p: number, training: boolean, options?: { inplace?: boolean }): Tensor<D, S>;
+  dropout3d(p?: number, training?: boolean, inplace?: boolean): Tensor<D, S>;
   /** Splits along a fixed dim: see tensorSplit. */
-  dsplit(indicesOrSections: Numbers): Tensor[];
+  dsplit(indicesOrSections: Numbers): Tensor<D>[];
   /** x, exponential below 0. */
-  elu(options?: { alpha?: number; inplace?: boolean }): Tensor;
-  elu(alpha: number, options?: { inplace?: boolean }): Tensor;
-  elu(alpha?: number, inplace?: boolean): Tensor;
+  elu(options?: { alpha?: number; inplace?: boolean }): Tensor<D, S>;
+  elu(alpha: number, options?: { inplace?: boolean }): Tensor<D, S>;
+  elu(alpha?: number, inplace?: boolean): Tensor<D, S>;
   /** x, exponential below 0. */
   elu_(options?: { alpha?: number; inplace?: boolean }): this;
   elu_(alpha: number, options?: { inplace?: boolean }): this;
   elu_(alpha?: number, inplace?: boolean): this;
   /** Zeros: memory is never handed out with old contents. In the shape and dtype of a tensor. */
-  emptyLike(options?: {
-    dtype?: DType | null;
+  emptyLike<E extends DType = D>(options?: {
+    dtype?: E | null;
     memoryFormat?: 'contiguous_format' | 'preserve_format' | 'channels_last' | 'channels_last_3d' | null;
-  }): Tensor;
+  }): Tensor<NoInfer<Known<E>>, S>;
   /** Entropy term; 0 at 0, minus infinity below. */
-  entr(): Tensor;
+  entr(): Tensor<FloatOf[D], S>;
   /** Entropy term; 0 at 0, minus infinity below. */
   entr_(): this;
   /** Whether two values are equal. */
-  eq(other: Tensor | Scalar): Tensor;
+  eq<O extends Tensor | Scalar>(other: O): Tensor<'bool', Beside<S, O>>;
   /** Whether two values are equal. */
   eq_(other: Tensor | Scalar): this;
   /** Whether shapes and all elements are equal. */
   equal(other: Tensor): boolean;
   /** Error function. */
-  erf(): Tensor;
+  erf(): Tensor<FloatOf[D], S>;
   /** Error function. */
   erf_(): this;
   /** Complementary error function, 1 - erf(x), accurate for large x. */
-  erfc(): Tensor;
+  erfc(): Tensor<FloatOf[D], S>;
   /** Complementary error function, 1 - erf(x), accurate for large x. */
   erfc_(): this;
   /** Scaled complementary error function. */
-  erfcx(): Tensor;
+  erfcx(): Tensor<FloatOf[D], S>;
   /** Scaled complementary error function. */
   erfcx_(): this;
   /** Inverse of the error function; infinite at -1 and 1, NaN outside. */
-  erfinv(): Tensor;
+  erfinv(): Tensor<FloatOf[D], S>;
   /** Inverse of the error function; infinite at -1 and 1, NaN outside. */
   erfinv_(): this;
   /** Exponential function. */
-  exp(): Tensor;
+  exp(): Tensor<FloatOf[D], S>;
   /** Exponential function. */
   exp_(): this;
   /** 2 to the power of x. */
-  exp2(): Tensor;
+  exp2(): Tensor<FloatOf[D], S>;
   /** 2 to the power of x. */
   exp2_(): this;
   /** Repeats axes of size 1 without copying; -1 keeps a size. */
-  expand(size: Numbers): Tensor;
-  expand(...size: number[]): Tensor;
+  expand(size: Numbers): Tensor<D>;
+  expand(...size: number[]): Tensor<D>;
   /** expand to the shape of another tensor. */
-  expandAs(other: Tensor): Tensor;
+  expandAs(other: Tensor): Tensor<D>;
   /** exp(x) - 1, accurate near 0. */
-  expm1(): Tensor;
+  expm1(): Tensor<FloatOf[D], S>;
   /** exp(x) - 1, accurate near 0. */
   expm1_(): this;
   /** Zeroes elements at random, in training. */
-  featureAlphaDropout(options?: { p?: number; training?: boolean; inplace?: boolean }): Tensor;
-  featureAlphaDropout(p: number, options?: { training?: boolean; inplace?: boolean }): Tensor;
-  featureAlphaDropout(p: number, training: boolean, options?: { inplace?: boolean }): Tensor;
-  featureAlphaDropout(p?: number, training?: boolean, inplace?: boolean): Tensor;
+  featureAlphaDropout(options?: { p?: number; training?: boolean; inplace?: boolean }): Tensor<D, S>;
+  featureAlphaDropout(p: number, options?: { training?: boolean; inplace?: boolean }): Tensor<D, S>;
+  featureAlphaDropout(p: number, training: boolean, options?: { inplace?: boolean }): Tensor<D, S>;
+  featureAlphaDropout(p?: number, training?: boolean, inplace?: boolean): Tensor<D, S>;
   /** One value everywhere; fill_ writes it. */
-  fill(value: Tensor | Scalar): Tensor;
+  fill<O extends Tensor | Scalar>(value: O): Tensor<D, Beside<S, O>>;
   /** One value everywhere; fill_ writes it. */
   fill_(value: Tensor | Scalar): this;
   /** Alias of trunc. */
-  fix(): Tensor;
+  fix(): Tensor<D, S>;
   /** Alias of trunc. */
   fix_(): this;
   /** Joins a run of axes into one. */
-  flatten(options?: { startDim?: number; endDim?: number }): Tensor;
-  flatten(startDim: number, options?: { endDim?: number }): Tensor;
-  flatten(startDim?: number, endDim?: number): Tensor;
+  flatten(options?: { startDim?: number; endDim?: number }): Tensor<D>;
+  flatten(startDim: number, options?: { endDim?: number }): Tensor<D>;
+  flatten(startDim?: number, endDim?: number): Tensor<D>;
   /** Reverses axes. */
-  flip(dims: Numbers): Tensor;
-  flip(...dims: number[]): Tensor;
+  flip(dims: Numbers): Tensor<D>;
+  flip(...dims: number[]): Tensor<D>;
   /** Reverses axis 1. */
-  fliplr(): Tensor;
+  fliplr(): Tensor<D, S>;
   /** Reverses axis 0. */
-  flipud(): Tensor;
+  flipud(): Tensor<D, S>;
   /** The elements as f32. */
   float(options?: {
     memoryFormat?: 'contiguous_format' | 'preserve_format' | 'channels_last' | 'channels_last_3d' | null;
-  }): Tensor;
+  }): Tensor<'f32', S>;
   /** The power, in f64. */
-  floatPower(exponent: Tensor | Scalar): Tensor;
+  floatPower<O extends Tensor | Scalar>(exponent: O): Tensor<'f64', Beside<S, O>>;
   /** The power, in f64. */
   floatPower_(exponent: Tensor | Scalar): this;
   /** Largest integral value not above x. */
-  floor(): Tensor;
+  floor(): Tensor<D, S>;
   /** Largest integral value not above x. */
   floor_(): this;
   /** The quotient, rounded down. */
-  floorDivide(other: Tensor | Scalar): Tensor;
+  floorDivide<O extends Tensor | Scalar>(other: O): Tensor<Promoted[D][KindOf<O>], Beside<S, O>>;
   /** The quotient, rounded down. */
   floorDivide_(other: Tensor | Scalar): this;
   /** Product and sum with one rounding. */
@@ -1178,33 +1187,33 @@ export interface TensorMethods {
   /** Product and sum with one rounding. */
   fma_(y: Tensor | Scalar, z: Tensor | Scalar): this;
   /** The larger of two values; NaN only if both are. */
-  fmax(other: Tensor | Scalar): Tensor;
+  fmax<O extends Tensor | Scalar>(other: O): Tensor<Promoted[D][KindOf<O>], Beside<S, O>>;
   /** The larger of two values; NaN only if both are. */
   fmax_(other: Tensor | Scalar): this;
   /** The smaller of two values; NaN only if both are. */
-  fmin(other: Tensor | Scalar): Tensor;
+  fmin<O extends Tensor | Scalar>(other: O): Tensor<Promoted[D][KindOf<O>], Beside<S, O>>;
   /** The smaller of two values; NaN only if both are. */
   fmin_(other: Tensor | Scalar): this;
   /** Remainder with the sign of the dividend, exact. An integer modulo zero is 0. */
-  fmod(other: Tensor | Scalar): Tensor;
+  fmod<O extends Tensor | Scalar>(other: O): Tensor<Promoted[D][KindOf<O>], Beside<S, O>>;
   /** Remainder with the sign of the dividend, exact. An integer modulo zero is 0. */
   fmod_(other: Tensor | Scalar): this;
   /** Fractional part of x, with its sign. */
-  frac(): Tensor;
+  frac(): Tensor<D, S>;
   /** Fractional part of x, with its sign. */
   frac_(): this;
   /** Mantissa and exponent. */
-  frexp(): [Tensor, Tensor];
+  frexp(): [Tensor<D, S>, Tensor<'i32', S>];
   /** One value, in the shape and dtype of a tensor. */
-  fullLike(
+  fullLike<E extends DType = D>(
     fillValue: Scalar,
     options?: {
-      dtype?: DType | null;
+      dtype?: E | null;
       memoryFormat?: 'contiguous_format' | 'preserve_format' | 'channels_last' | 'channels_last_3d' | null;
     },
-  ): Tensor;
+  ): Tensor<NoInfer<Known<E>>, S>;
   /** out[i][j] = input[index[i][j]][j], for dim 0. */
-  gather(dim: number, index: Tensor, options?: { sparseGrad?: boolean }): Tensor;
+  gather(dim: number, index: Tensor, options?: { sparseGrad?: boolean }): Tensor<D>;
   /** Negative log likelihood of normal distributions. */
   gaussianNllLoss(
     target: Tensor,
@@ -1232,32 +1241,32 @@ export interface TensorMethods {
     reduction?: 'none' | 'mean' | 'sum',
   ): Tensor;
   /** Greatest common divisor. */
-  gcd(other: Tensor | Scalar): Tensor;
+  gcd<O extends Tensor | Scalar>(other: O): Tensor<Promoted[D][KindOf<O>], Beside<S, O>>;
   /** Greatest common divisor. */
   gcd_(other: Tensor | Scalar): this;
   /** Whether x is greater than or equal to y. */
-  ge(other: Tensor | Scalar): Tensor;
+  ge<O extends Tensor | Scalar>(other: O): Tensor<'bool', Beside<S, O>>;
   /** Whether x is greater than or equal to y. */
   ge_(other: Tensor | Scalar): this;
   /** x times the normal distribution function. */
-  gelu(options?: { approximate?: 'none' | 'tanh' }): Tensor;
+  gelu(options?: { approximate?: 'none' | 'tanh' }): Tensor<D, S>;
   /** x times the normal distribution function. */
   gelu_(options?: { approximate?: 'none' | 'tanh' }): this;
   /** GELU's approximation by tanh, written as x times a sigmoid. */
-  geluTanh(): Tensor;
+  geluTanh(): Tensor<D, S>;
   /** GELU's approximation by tanh, written as x times a sigmoid. */
   geluTanh_(): this;
   /** x[index]: integers, slices, null (a new axis), ellipsis and index tensors. */
-  getItem(index: SubscriptItem | readonly SubscriptItem[]): Tensor;
+  getItem(index: SubscriptItem | readonly SubscriptItem[]): Tensor<D>;
   /** One half gated by the other. */
-  glu(options?: { dim?: number }): Tensor;
-  glu(dim?: number): Tensor;
+  glu(options?: { dim?: number }): Tensor<D>;
+  glu(dim?: number): Tensor<D>;
   /** Alias of gt. */
-  greater(other: Tensor | Scalar): Tensor;
+  greater<O extends Tensor | Scalar>(other: O): Tensor<'bool', Beside<S, O>>;
   /** Alias of gt. */
   greater_(other: Tensor | Scalar): this;
   /** Alias of ge. */
-  greaterEqual(other: Tensor | Scalar): Tensor;
+  greaterEqual<O extends Tensor | Scalar>(other: O): Tensor<'bool', Beside<S, O>>;
   /** Alias of ge. */
   greaterEqual_(other: Tensor | Scalar): this;
   /** Pixels at the places of a grid. */
@@ -1292,87 +1301,87 @@ export interface TensorMethods {
   groupNorm(numGroups: number, weight: Tensor | null, bias: Tensor | null, options?: { eps?: number }): Tensor;
   groupNorm(numGroups: number, weight?: Tensor | null, bias?: Tensor | null, eps?: number): Tensor;
   /** Whether x is greater than y. */
-  gt(other: Tensor | Scalar): Tensor;
+  gt<O extends Tensor | Scalar>(other: O): Tensor<'bool', Beside<S, O>>;
   /** Whether x is greater than y. */
   gt_(other: Tensor | Scalar): this;
   /** The elements as f16. */
   half(options?: {
     memoryFormat?: 'contiguous_format' | 'preserve_format' | 'channels_last' | 'channels_last_3d' | null;
-  }): Tensor;
+  }): Tensor<'f16', S>;
   /** x, 0 near 0. */
-  hardshrink(options?: { lambd?: number; inplace?: boolean }): Tensor;
-  hardshrink(lambd: number, options?: { inplace?: boolean }): Tensor;
-  hardshrink(lambd?: number, inplace?: boolean): Tensor;
+  hardshrink(options?: { lambd?: number; inplace?: boolean }): Tensor<D, S>;
+  hardshrink(lambd: number, options?: { inplace?: boolean }): Tensor<D, S>;
+  hardshrink(lambd?: number, inplace?: boolean): Tensor<D, S>;
   /** x, 0 near 0. */
   hardshrink_(options?: { lambd?: number; inplace?: boolean }): this;
   hardshrink_(lambd: number, options?: { inplace?: boolean }): this;
   hardshrink_(lambd?: number, inplace?: boolean): this;
   /** Piecewise linear sigmoid. */
-  hardsigmoid(options?: { inplace?: boolean }): Tensor;
-  hardsigmoid(inplace?: boolean): Tensor;
+  hardsigmoid(options?: { inplace?: boolean }): Tensor<D, S>;
+  hardsigmoid(inplace?: boolean): Tensor<D, S>;
   /** Piecewise linear sigmoid. */
   hardsigmoid_(options?: { inplace?: boolean }): this;
   hardsigmoid_(inplace?: boolean): this;
   /** x times its piecewise linear sigmoid. */
-  hardswish(options?: { inplace?: boolean }): Tensor;
-  hardswish(inplace?: boolean): Tensor;
+  hardswish(options?: { inplace?: boolean }): Tensor<D, S>;
+  hardswish(inplace?: boolean): Tensor<D, S>;
   /** x times its piecewise linear sigmoid. */
   hardswish_(options?: { inplace?: boolean }): this;
   hardswish_(inplace?: boolean): this;
   /** x held between minVal and maxVal. */
-  hardtanh(options?: { minVal?: Scalar; maxVal?: Scalar; inplace?: boolean }): Tensor;
-  hardtanh(minVal: Scalar, options?: { maxVal?: Scalar; inplace?: boolean }): Tensor;
-  hardtanh(minVal: Scalar, maxVal: Scalar, options?: { inplace?: boolean }): Tensor;
-  hardtanh(minVal?: Scalar, maxVal?: Scalar, inplace?: boolean): Tensor;
+  hardtanh(options?: { minVal?: Scalar; maxVal?: Scalar; inplace?: boolean }): Tensor<D, S>;
+  hardtanh(minVal: Scalar, options?: { maxVal?: Scalar; inplace?: boolean }): Tensor<D, S>;
+  hardtanh(minVal: Scalar, maxVal: Scalar, options?: { inplace?: boolean }): Tensor<D, S>;
+  hardtanh(minVal?: Scalar, maxVal?: Scalar, inplace?: boolean): Tensor<D, S>;
   /** x held between minVal and maxVal. */
   hardtanh_(options?: { minVal?: Scalar; maxVal?: Scalar; inplace?: boolean }): this;
   hardtanh_(minVal: Scalar, options?: { maxVal?: Scalar; inplace?: boolean }): this;
   hardtanh_(minVal: Scalar, maxVal: Scalar, options?: { inplace?: boolean }): this;
   hardtanh_(minVal?: Scalar, maxVal?: Scalar, inplace?: boolean): this;
   /** 0 where x is negative, y where x is 0, else 1; 0 for NaN. */
-  heaviside(other: Tensor | Scalar): Tensor;
+  heaviside<O extends Tensor | Scalar>(other: O): Tensor<Promoted[D][KindOf<O>], Beside<S, O>>;
   /** 0 where x is negative, y where x is 0, else 1; 0 for NaN. */
   heaviside_(other: Tensor | Scalar): this;
   /** x where the target is 1, max(0, margin - x) where it is -1. */
-  hingeEmbeddingLoss(
-    target: Tensor,
+  hingeEmbeddingLoss<O extends Tensor>(
+    target: O,
     options?: {
       margin?: number;
       sizeAverage?: boolean | null;
       reduce?: boolean | null;
       reduction?: 'none' | 'mean' | 'sum';
     },
-  ): Tensor;
-  hingeEmbeddingLoss(
-    target: Tensor,
+  ): Tensor<PromotedFloat[D][KindOf<O>]>;
+  hingeEmbeddingLoss<O extends Tensor>(
+    target: O,
     margin: number,
     options?: { sizeAverage?: boolean | null; reduce?: boolean | null; reduction?: 'none' | 'mean' | 'sum' },
-  ): Tensor;
-  hingeEmbeddingLoss(
-    target: Tensor,
+  ): Tensor<PromotedFloat[D][KindOf<O>]>;
+  hingeEmbeddingLoss<O extends Tensor>(
+    target: O,
     margin: number,
     sizeAverage: boolean | null,
     options?: { reduce?: boolean | null; reduction?: 'none' | 'mean' | 'sum' },
-  ): Tensor;
-  hingeEmbeddingLoss(
-    target: Tensor,
+  ): Tensor<PromotedFloat[D][KindOf<O>]>;
+  hingeEmbeddingLoss<O extends Tensor>(
+    target: O,
     margin: number,
     sizeAverage: boolean | null,
     reduce: boolean | null,
     options?: { reduction?: 'none' | 'mean' | 'sum' },
-  ): Tensor;
-  hingeEmbeddingLoss(
-    target: Tensor,
+  ): Tensor<PromotedFloat[D][KindOf<O>]>;
+  hingeEmbeddingLoss<O extends Tensor>(
+    target: O,
     margin?: number,
     sizeAverage?: boolean | null,
     reduce?: boolean | null,
     reduction?: 'none' | 'mean' | 'sum',
-  ): Tensor;
+  ): Tensor<PromotedFloat[D][KindOf<O>]>;
   /** Counts in bins of one width. */
-  histc(options?: { bins?: number; min?: number; max?: number }): Tensor;
-  histc(bins: number, options?: { min?: number; max?: number }): Tensor;
-  histc(bins: number, min: number, options?: { max?: number }): Tensor;
-  histc(bins?: number, min?: number, max?: number): Tensor;
+  histc(options?: { bins?: number; min?: number; max?: number }): Tensor<D>;
+  histc(bins: number, options?: { min?: number; max?: number }): Tensor<D>;
+  histc(bins: number, min: number, options?: { max?: number }): Tensor<D>;
+  histc(bins?: number, min?: number, max?: number): Tensor<D>;
   /** Counts in bins, and the ends of the bins. */
   histogram(
     bins: number,
@@ -1381,37 +1390,48 @@ export interface TensorMethods {
   /** histogram with given ends. */
   histogram(bins: Tensor, options?: { weight?: Tensor | null; density?: boolean }): [Tensor, Tensor];
   /** Splits along a fixed dim: see tensorSplit. */
-  hsplit(indicesOrSections: Numbers): Tensor[];
+  hsplit(indicesOrSections: Numbers): Tensor<D>[];
   /** Huber's loss. */
-  huberLoss(target: Tensor, options?: { reduction?: 'none' | 'mean' | 'sum'; delta?: number }): Tensor;
-  huberLoss(target: Tensor, reduction: 'none' | 'mean' | 'sum', options?: { delta?: number }): Tensor;
-  huberLoss(target: Tensor, reduction?: 'none' | 'mean' | 'sum', delta?: number): Tensor;
+  huberLoss<O extends Tensor>(
+    target: O,
+    options?: { reduction?: 'none' | 'mean' | 'sum'; delta?: number },
+  ): Tensor<PromotedFloat[D][KindOf<O>]>;
+  huberLoss<O extends Tensor>(
+    target: O,
+    reduction: 'none' | 'mean' | 'sum',
+    options?: { delta?: number },
+  ): Tensor<PromotedFloat[D][KindOf<O>]>;
+  huberLoss<O extends Tensor>(
+    target: O,
+    reduction?: 'none' | 'mean' | 'sum',
+    delta?: number,
+  ): Tensor<PromotedFloat[D][KindOf<O>]>;
   /** Length of the vector (x, y), without undue overflow; infinite if either is, whatever the other. */
-  hypot(other: Tensor | Scalar): Tensor;
+  hypot<O extends Tensor | Scalar>(other: O): Tensor<Promoted[D][KindOf<O>], Beside<S, O>>;
   /** Length of the vector (x, y), without undue overflow; infinite if either is, whatever the other. */
   hypot_(other: Tensor | Scalar): this;
   /** Modified Bessel function of the first kind, of order 0. */
-  i0(): Tensor;
+  i0(): Tensor<FloatOf[D], S>;
   /** Modified Bessel function of the first kind, of order 0. */
   i0_(): this;
   /** Exponentially scaled modified Bessel function of the first kind, of order 0. */
-  i0e(): Tensor;
+  i0e(): Tensor<FloatOf[D], S>;
   /** Exponentially scaled modified Bessel function of the first kind, of order 0. */
   i0e_(): this;
   /** Modified Bessel function of the first kind, of order 1. */
-  i1(): Tensor;
+  i1(): Tensor<FloatOf[D], S>;
   /** Modified Bessel function of the first kind, of order 1. */
   i1_(): this;
   /** Exponentially scaled modified Bessel function of the first kind, of order 1. */
-  i1e(): Tensor;
+  i1e(): Tensor<FloatOf[D], S>;
   /** Exponentially scaled modified Bessel function of the first kind, of order 1. */
   i1e_(): this;
   /** Regularised lower incomplete gamma function of x, at y. */
-  igamma(other: Tensor | Scalar): Tensor;
+  igamma<O extends Tensor | Scalar>(other: O): Tensor<PromotedFloat[D][KindOf<O>], Beside<S, O>>;
   /** Regularised lower incomplete gamma function of x, at y. */
   igamma_(other: Tensor | Scalar): this;
   /** Regularised upper incomplete gamma function of x, at y. */
-  igammac(other: Tensor | Scalar): Tensor;
+  igammac<O extends Tensor | Scalar>(other: O): Tensor<PromotedFloat[D][KindOf<O>], Beside<S, O>>;
   /** Regularised upper incomplete gamma function of x, at y. */
   igammac_(other: Tensor | Scalar): this;
   /** Adds slices at indices. */
@@ -1449,9 +1469,9 @@ export interface TensorMethods {
     options?: { includeSelf?: boolean },
   ): this;
   /** The slices along dim that a vector of indices names. */
-  indexSelect(dim: number, index: Tensor): Tensor;
+  indexSelect(dim: number, index: Tensor): Tensor<D>;
   /** Sums products over the last axes. */
-  inner(other: Tensor): Tensor;
+  inner<O extends Tensor>(other: O): Tensor<Promoted[D][KindOf<O>]>;
   /** Normalises each channel of each sample; running statistics are updated by those of the input. */
   instanceNorm(options?: {
     runningMean?: Tensor | null;
@@ -1526,7 +1546,7 @@ export interface TensorMethods {
   /** The elements as i32. */
   int(options?: {
     memoryFormat?: 'contiguous_format' | 'preserve_format' | 'channels_last' | 'channels_last_3d' | null;
-  }): Tensor;
+  }): Tensor<'i32', S>;
   /** Resizes the axes after batch and channels. */
   interpolate(options?: {
     size?: Numbers | null;
@@ -1586,120 +1606,120 @@ export interface TensorMethods {
     antialias?: boolean,
   ): Tensor;
   /** Inverses. */
-  inv(): Tensor;
+  inv(): Tensor<D, S>;
   /** Whether elements are within a tolerance. */
-  isclose(other: Tensor, options?: { rtol?: number; atol?: number; equalNan?: boolean }): Tensor;
-  isclose(other: Tensor, rtol: number, options?: { atol?: number; equalNan?: boolean }): Tensor;
-  isclose(other: Tensor, rtol: number, atol: number, options?: { equalNan?: boolean }): Tensor;
-  isclose(other: Tensor, rtol?: number, atol?: number, equalNan?: boolean): Tensor;
+  isclose(other: Tensor, options?: { rtol?: number; atol?: number; equalNan?: boolean }): Tensor<'bool'>;
+  isclose(other: Tensor, rtol: number, options?: { atol?: number; equalNan?: boolean }): Tensor<'bool'>;
+  isclose(other: Tensor, rtol: number, atol: number, options?: { equalNan?: boolean }): Tensor<'bool'>;
+  isclose(other: Tensor, rtol?: number, atol?: number, equalNan?: boolean): Tensor<'bool'>;
   /** Whether x is neither NaN nor infinite. */
-  isfinite(): Tensor;
+  isfinite(): Tensor<'bool', S>;
   /** Whether x is neither NaN nor infinite. */
   isfinite_(): this;
   /** Whether x is infinite. */
-  isinf(): Tensor;
+  isinf(): Tensor<'bool', S>;
   /** Whether x is infinite. */
   isinf_(): this;
   /** Whether x is NaN. */
-  isnan(): Tensor;
+  isnan(): Tensor<'bool', S>;
   /** Whether x is NaN. */
   isnan_(): this;
   /** Whether x is negative infinity. */
-  isneginf(): Tensor;
+  isneginf(): Tensor<'bool', S>;
   /** Whether x is negative infinity. */
   isneginf_(): this;
   /** Whether x is positive infinity. */
-  isposinf(): Tensor;
+  isposinf(): Tensor<'bool', S>;
   /** Whether x is positive infinity. */
   isposinf_(): this;
   /** True: there are no complex numbers here. */
-  isreal(): Tensor;
+  isreal(): Tensor<'bool', S>;
   /** True: there are no complex numbers here. */
   isreal_(): this;
   /** Kullback-Leibler divergence. */
-  klDiv(
-    target: Tensor,
+  klDiv<O extends Tensor>(
+    target: O,
     options?: {
       sizeAverage?: boolean | null;
       reduce?: boolean | null;
       reduction?: 'none' | 'mean' | 'sum' | 'batchmean';
       logTarget?: boolean;
     },
-  ): Tensor;
-  klDiv(
-    target: Tensor,
+  ): Tensor<PromotedFloat[D][KindOf<O>]>;
+  klDiv<O extends Tensor>(
+    target: O,
     sizeAverage: boolean | null,
     options?: { reduce?: boolean | null; reduction?: 'none' | 'mean' | 'sum' | 'batchmean'; logTarget?: boolean },
-  ): Tensor;
-  klDiv(
-    target: Tensor,
+  ): Tensor<PromotedFloat[D][KindOf<O>]>;
+  klDiv<O extends Tensor>(
+    target: O,
     sizeAverage: boolean | null,
     reduce: boolean | null,
     options?: { reduction?: 'none' | 'mean' | 'sum' | 'batchmean'; logTarget?: boolean },
-  ): Tensor;
-  klDiv(
-    target: Tensor,
+  ): Tensor<PromotedFloat[D][KindOf<O>]>;
+  klDiv<O extends Tensor>(
+    target: O,
     sizeAverage: boolean | null,
     reduce: boolean | null,
     reduction: 'none' | 'mean' | 'sum' | 'batchmean',
     options?: { logTarget?: boolean },
-  ): Tensor;
-  klDiv(
-    target: Tensor,
+  ): Tensor<PromotedFloat[D][KindOf<O>]>;
+  klDiv<O extends Tensor>(
+    target: O,
     sizeAverage?: boolean | null,
     reduce?: boolean | null,
     reduction?: 'none' | 'mean' | 'sum' | 'batchmean',
     logTarget?: boolean,
-  ): Tensor;
+  ): Tensor<PromotedFloat[D][KindOf<O>]>;
   /** Kronecker product. */
-  kron(other: Tensor): Tensor;
+  kron<O extends Tensor>(other: O): Tensor<Promoted[D][KindOf<O>]>;
   /** The k-th smallest, with its index. */
-  kthvalue(k: number, options?: { dim?: number; keepdim?: boolean }): [Tensor, Tensor];
-  kthvalue(k: number, dim: number, options?: { keepdim?: boolean }): [Tensor, Tensor];
-  kthvalue(k: number, dim?: number, keepdim?: boolean): [Tensor, Tensor];
+  kthvalue(k: number, options?: { dim?: number; keepdim?: boolean }): [Tensor<D>, Tensor<'i64'>];
+  kthvalue(k: number, dim: number, options?: { keepdim?: boolean }): [Tensor<D>, Tensor<'i64'>];
+  kthvalue(k: number, dim?: number, keepdim?: boolean): [Tensor<D>, Tensor<'i64'>];
   /** Absolute differences. */
-  l1Loss(
-    target: Tensor,
+  l1Loss<O extends Tensor>(
+    target: O,
     options?: { sizeAverage?: boolean | null; reduce?: boolean | null; reduction?: 'none' | 'mean' | 'sum' },
-  ): Tensor;
-  l1Loss(
-    target: Tensor,
+  ): Tensor<Promoted[D][KindOf<O>]>;
+  l1Loss<O extends Tensor>(
+    target: O,
     sizeAverage: boolean | null,
     options?: { reduce?: boolean | null; reduction?: 'none' | 'mean' | 'sum' },
-  ): Tensor;
-  l1Loss(
-    target: Tensor,
+  ): Tensor<Promoted[D][KindOf<O>]>;
+  l1Loss<O extends Tensor>(
+    target: O,
     sizeAverage: boolean | null,
     reduce: boolean | null,
     options?: { reduction?: 'none' | 'mean' | 'sum' },
-  ): Tensor;
-  l1Loss(
-    target: Tensor,
+  ): Tensor<Promoted[D][KindOf<O>]>;
+  l1Loss<O extends Tensor>(
+    target: O,
     sizeAverage?: boolean | null,
     reduce?: boolean | null,
     reduction?: 'none' | 'mean' | 'sum',
-  ): Tensor;
+  ): Tensor<Promoted[D][KindOf<O>]>;
   /** Normalises the last dims to mean 0 and variance 1. */
   layerNorm(normalizedShape: Numbers, options?: { weight?: Tensor | null; bias?: Tensor | null; eps?: number }): Tensor;
   layerNorm(normalizedShape: Numbers, weight: Tensor | null, options?: { bias?: Tensor | null; eps?: number }): Tensor;
   layerNorm(normalizedShape: Numbers, weight: Tensor | null, bias: Tensor | null, options?: { eps?: number }): Tensor;
   layerNorm(normalizedShape: Numbers, weight?: Tensor | null, bias?: Tensor | null, eps?: number): Tensor;
   /** Least common multiple; 0 if either is 0. */
-  lcm(other: Tensor | Scalar): Tensor;
+  lcm<O extends Tensor | Scalar>(other: O): Tensor<Promoted[D][KindOf<O>], Beside<S, O>>;
   /** Least common multiple; 0 if either is 0. */
   lcm_(other: Tensor | Scalar): this;
   /** input times 2 to the power of other. */
-  ldexp(other: Tensor | Scalar): Tensor;
+  ldexp<O extends Tensor | Scalar>(other: O): Tensor<Open, Beside<S, O>>;
   /** input times 2 to the power of other. */
   ldexp_(other: Tensor | Scalar): this;
   /** Whether x is less than or equal to y. */
-  le(other: Tensor | Scalar): Tensor;
+  le<O extends Tensor | Scalar>(other: O): Tensor<'bool', Beside<S, O>>;
   /** Whether x is less than or equal to y. */
   le_(other: Tensor | Scalar): this;
   /** x, with a slope below 0. */
-  leakyRelu(options?: { negativeSlope?: number; inplace?: boolean }): Tensor;
-  leakyRelu(negativeSlope: number, options?: { inplace?: boolean }): Tensor;
-  leakyRelu(negativeSlope?: number, inplace?: boolean): Tensor;
+  leakyRelu(options?: { negativeSlope?: number; inplace?: boolean }): Tensor<D, S>;
+  leakyRelu(negativeSlope: number, options?: { inplace?: boolean }): Tensor<D, S>;
+  leakyRelu(negativeSlope?: number, inplace?: boolean): Tensor<D, S>;
   /** x, with a slope below 0. */
   leakyRelu_(options?: { negativeSlope?: number; inplace?: boolean }): this;
   leakyRelu_(negativeSlope: number, options?: { inplace?: boolean }): this;
@@ -1709,101 +1729,101 @@ export interface TensorMethods {
   /** Linear interpolation from x to y by the weight z, exact at both ends. */
   lerp_(end: Tensor, weight: Tensor | Scalar): this;
   /** Alias of lt. */
-  less(other: Tensor | Scalar): Tensor;
+  less<O extends Tensor | Scalar>(other: O): Tensor<'bool', Beside<S, O>>;
   /** Alias of lt. */
   less_(other: Tensor | Scalar): this;
   /** Alias of le. */
-  lessEqual(other: Tensor | Scalar): Tensor;
+  lessEqual<O extends Tensor | Scalar>(other: O): Tensor<'bool', Beside<S, O>>;
   /** Alias of le. */
   lessEqual_(other: Tensor | Scalar): this;
   /** Logarithm of the absolute value of the gamma function. */
-  lgamma(): Tensor;
+  lgamma(): Tensor<FloatOf[D], S>;
   /** Logarithm of the absolute value of the gamma function. */
   lgamma_(): this;
   /** x times the transposed weight, plus bias. */
   linear(weight: Tensor, options?: { bias?: Tensor | null }): Tensor;
   linear(weight: Tensor, bias?: Tensor | null): Tensor;
   /** Divides by the energy of neighbouring channels. */
-  localResponseNorm(size: number, options?: { alpha?: number; beta?: number; k?: number }): Tensor;
-  localResponseNorm(size: number, alpha: number, options?: { beta?: number; k?: number }): Tensor;
-  localResponseNorm(size: number, alpha: number, beta: number, options?: { k?: number }): Tensor;
-  localResponseNorm(size: number, alpha?: number, beta?: number, k?: number): Tensor;
+  localResponseNorm(size: number, options?: { alpha?: number; beta?: number; k?: number }): Tensor<FloatOf[D]>;
+  localResponseNorm(size: number, alpha: number, options?: { beta?: number; k?: number }): Tensor<FloatOf[D]>;
+  localResponseNorm(size: number, alpha: number, beta: number, options?: { k?: number }): Tensor<FloatOf[D]>;
+  localResponseNorm(size: number, alpha?: number, beta?: number, k?: number): Tensor<FloatOf[D]>;
   /** Natural logarithm. */
-  log(): Tensor;
+  log(): Tensor<FloatOf[D], S>;
   /** Natural logarithm. */
   log_(): this;
   /** Logarithm to base 10. */
-  log10(): Tensor;
+  log10(): Tensor<FloatOf[D], S>;
   /** Logarithm to base 10. */
   log10_(): this;
   /** log(1 + x), accurate near 0. */
-  log1p(): Tensor;
+  log1p(): Tensor<FloatOf[D], S>;
   /** log(1 + x), accurate near 0. */
   log1p_(): this;
   /** Logarithm to base 2. */
-  log2(): Tensor;
+  log2(): Tensor<FloatOf[D], S>;
   /** Logarithm to base 2. */
   log2_(): this;
   /** Logarithm of the distribution function of the standard normal distribution. */
-  logNdtr(): Tensor;
+  logNdtr(): Tensor<FloatOf[D], S>;
   /** Logarithm of the distribution function of the standard normal distribution. */
   logNdtr_(): this;
   /** Logarithm of the sigmoid, without overflow. */
-  logSigmoid(): Tensor;
+  logSigmoid(): Tensor<D, S>;
   /** Logarithm of the sigmoid, without overflow. */
   logSigmoid_(): this;
   /** logSoftmax along a dim. */
-  logSoftmax(options?: { dim?: number | null; dtype?: DType | null }): Tensor;
-  logSoftmax(dim?: number | null, options?: { dtype?: DType | null }): Tensor;
+  logSoftmax<E extends DType = D>(options?: { dim?: number | null; dtype?: E | null }): Tensor<NoInfer<Known<E>>, S>;
+  logSoftmax<E extends DType = D>(dim?: number | null, options?: { dtype?: E | null }): Tensor<NoInfer<Known<E>>, S>;
   /** Logarithm of the sum of exponentials, without overflow. */
-  logaddexp(other: Tensor | Scalar): Tensor;
+  logaddexp<O extends Tensor | Scalar>(other: O): Tensor<Promoted[D][KindOf<O>], Beside<S, O>>;
   /** Logarithm of the sum of exponentials, without overflow. */
   logaddexp_(other: Tensor | Scalar): this;
   /** Logarithm to base 2 of the sum of powers of 2, without overflow. */
-  logaddexp2(other: Tensor | Scalar): Tensor;
+  logaddexp2<O extends Tensor | Scalar>(other: O): Tensor<Promoted[D][KindOf<O>], Beside<S, O>>;
   /** Logarithm to base 2 of the sum of powers of 2, without overflow. */
   logaddexp2_(other: Tensor | Scalar): this;
   /** log of the running sum of exp. */
-  logcumsumexp(dim: number): Tensor;
+  logcumsumexp(dim: number): Tensor<D, S>;
   /** Logarithms of determinants; NaN of negative ones. */
-  logdet(): Tensor;
+  logdet(): Tensor<D>;
   /** Whether both are not zero. */
-  logicalAnd(other: Tensor | Scalar): Tensor;
+  logicalAnd<O extends Tensor | Scalar>(other: O): Tensor<'bool', Beside<S, O>>;
   /** Whether both are not zero. */
   logicalAnd_(other: Tensor | Scalar): this;
   /** Whether x is zero. */
-  logicalNot(): Tensor;
+  logicalNot(): Tensor<'bool', S>;
   /** Whether x is zero. */
   logicalNot_(): this;
   /** Whether at least one is not zero. */
-  logicalOr(other: Tensor | Scalar): Tensor;
+  logicalOr<O extends Tensor | Scalar>(other: O): Tensor<'bool', Beside<S, O>>;
   /** Whether at least one is not zero. */
   logicalOr_(other: Tensor | Scalar): this;
   /** Whether exactly one is not zero. */
-  logicalXor(other: Tensor | Scalar): Tensor;
+  logicalXor<O extends Tensor | Scalar>(other: O): Tensor<'bool', Beside<S, O>>;
   /** Whether exactly one is not zero. */
   logicalXor_(other: Tensor | Scalar): this;
   /** log(x / (1 - x)). */
-  logit(options?: { eps?: number | null }): Tensor;
-  logit(eps?: number | null): Tensor;
+  logit(options?: { eps?: number | null }): Tensor<FloatOf[D], S>;
+  logit(eps?: number | null): Tensor<FloatOf[D], S>;
   /** log(x / (1 - x)). */
   logit_(options?: { eps?: number | null }): this;
   logit_(eps?: number | null): this;
   /** log of the sum of exp, without overflow. */
-  logsumexp(dim: Numbers, options?: { keepdim?: boolean }): Tensor;
-  logsumexp(dim: Numbers, keepdim?: boolean): Tensor;
+  logsumexp(dim: Numbers, options?: { keepdim?: boolean }): Tensor<FloatOf[D]>;
+  logsumexp(dim: Numbers, keepdim?: boolean): Tensor<FloatOf[D]>;
   /** The elements as i64. */
   long(options?: {
     memoryFormat?: 'contiguous_format' | 'preserve_format' | 'channels_last' | 'channels_last_3d' | null;
-  }): Tensor;
+  }): Tensor<'i64', S>;
   /** Whether x is less than y. */
-  lt(other: Tensor | Scalar): Tensor;
+  lt<O extends Tensor | Scalar>(other: O): Tensor<'bool', Beside<S, O>>;
   /** Whether x is less than y. */
   lt_(other: Tensor | Scalar): this;
   /** The last two axes swapped. */
-  readonly mH: Tensor;
+  readonly mH: Tensor<D>;
   /** The last two axes swapped. */
-  readonly mT: Tensor;
+  readonly mT: Tensor<D>;
   /** max(0, -y (x1 - x2) + margin). */
   marginRankingLoss(
     input2: Tensor,
@@ -1853,16 +1873,16 @@ export interface TensorMethods {
   /** Elements of source, in order, where the mask is true. */
   maskedScatter_(mask: Tensor, source: Tensor): this;
   /** Matrix product, with vectors and broadcast batches. */
-  matmul(other: Tensor): Tensor;
+  matmul(other: Tensor): Tensor<D>;
   /** A power of square matrices. */
-  matrixPower(n: number): Tensor;
+  matrixPower(n: number): Tensor<D>;
   /** The maximum of all elements; with dim, along it and with its indices; with another tensor, elementwise. */
-  max(): Tensor;
+  max(): Tensor<D>;
   /** The maxima along a dim, and where they are. */
-  max(dim: number, options?: { keepdim?: boolean }): [Tensor, Tensor];
-  max(dim: number, keepdim?: boolean): [Tensor, Tensor];
+  max(dim: number, options?: { keepdim?: boolean }): [Tensor<D>, Tensor<'i64'>];
+  max(dim: number, keepdim?: boolean): [Tensor<D>, Tensor<'i64'>];
   /** The larger of two values; NaN if either is. */
-  max(other: Tensor | Scalar): Tensor;
+  max<O extends Tensor | Scalar>(other: O): Tensor<Promoted[D][KindOf<O>], Beside<S, O>>;
   /** Maxima of windows over 1 dims. */
   maxPool1d(
     kernelSize: Numbers,
@@ -1873,25 +1893,25 @@ export interface TensorMethods {
       ceilMode?: boolean;
       returnIndices?: false;
     },
-  ): Tensor;
+  ): Tensor<D>;
   maxPool1d(
     kernelSize: Numbers,
     stride: Numbers | null,
     options?: { padding?: Numbers; dilation?: Numbers; ceilMode?: boolean; returnIndices?: false },
-  ): Tensor;
+  ): Tensor<D>;
   maxPool1d(
     kernelSize: Numbers,
     stride: Numbers | null,
     padding: Numbers,
     options?: { dilation?: Numbers; ceilMode?: boolean; returnIndices?: false },
-  ): Tensor;
+  ): Tensor<D>;
   maxPool1d(
     kernelSize: Numbers,
     stride: Numbers | null,
     padding: Numbers,
     dilation: Numbers,
     options?: { ceilMode?: boolean; returnIndices?: false },
-  ): Tensor;
+  ): Tensor<D>;
   maxPool1d(
     kernelSize: Numbers,
     stride: Numbers | null,
@@ -1899,7 +1919,7 @@ export interface TensorMethods {
     dilation: Numbers,
     ceilMode: boolean,
     options?: { returnIndices?: false },
-  ): Tensor;
+  ): Tensor<D>;
   maxPool1d(
     kernelSize: Numbers,
     stride?: Numbers | null,
@@ -1907,7 +1927,7 @@ export interface TensorMethods {
     dilation?: Numbers,
     ceilMode?: boolean,
     returnIndices?: false,
-  ): Tensor;
+  ): Tensor<D>;
   /** maxPool1d, with the indices of the maxima. */
   maxPool1d(
     kernelSize: Numbers,
@@ -1918,25 +1938,25 @@ export interface TensorMethods {
       ceilMode?: boolean;
       returnIndices: true;
     },
-  ): [Tensor, Tensor];
+  ): [Tensor<D>, Tensor<'i64'>];
   maxPool1d(
     kernelSize: Numbers,
     stride: Numbers | null,
     options: { padding?: Numbers; dilation?: Numbers; ceilMode?: boolean; returnIndices: true },
-  ): [Tensor, Tensor];
+  ): [Tensor<D>, Tensor<'i64'>];
   maxPool1d(
     kernelSize: Numbers,
     stride: Numbers | null,
     padding: Numbers,
     options: { dilation?: Numbers; ceilMode?: boolean; returnIndices: true },
-  ): [Tensor, Tensor];
+  ): [Tensor<D>, Tensor<'i64'>];
   maxPool1d(
     kernelSize: Numbers,
     stride: Numbers | null,
     padding: Numbers,
     dilation: Numbers,
     options: { ceilMode?: boolean; returnIndices: true },
-  ): [Tensor, Tensor];
+  ): [Tensor<D>, Tensor<'i64'>];
   maxPool1d(
     kernelSize: Numbers,
     stride: Numbers | null,
@@ -1944,7 +1964,7 @@ export interface TensorMethods {
     dilation: Numbers,
     ceilMode: boolean,
     options: { returnIndices: true },
-  ): [Tensor, Tensor];
+  ): [Tensor<D>, Tensor<'i64'>];
   maxPool1d(
     kernelSize: Numbers,
     stride: Numbers | null,
@@ -1952,7 +1972,7 @@ export interface TensorMethods {
     dilation: Numbers,
     ceilMode: boolean,
     returnIndices: true,
-  ): [Tensor, Tensor];
+  ): [Tensor<D>, Tensor<'i64'>];
   maxPool1d(
     kernelSize: Numbers,
     options: {
@@ -1962,25 +1982,25 @@ export interface TensorMethods {
       ceilMode?: boolean;
       returnIndices: boolean;
     },
-  ): Tensor | [Tensor, Tensor];
+  ): Tensor<D> | [Tensor<D>, Tensor<'i64'>];
   maxPool1d(
     kernelSize: Numbers,
     stride: Numbers | null,
     options: { padding?: Numbers; dilation?: Numbers; ceilMode?: boolean; returnIndices: boolean },
-  ): Tensor | [Tensor, Tensor];
+  ): Tensor<D> | [Tensor<D>, Tensor<'i64'>];
   maxPool1d(
     kernelSize: Numbers,
     stride: Numbers | null,
     padding: Numbers,
     options: { dilation?: Numbers; ceilMode?: boolean; returnIndices: boolean },
-  ): Tensor | [Tensor, Tensor];
+  ): Tensor<D> | [Tensor<D>, Tensor<'i64'>];
   maxPool1d(
     kernelSize: Numbers,
     stride: Numbers | null,
     padding: Numbers,
     dilation: Numbers,
     options: { ceilMode?: boolean; returnIndices: boolean },
-  ): Tensor | [Tensor, Tensor];
+  ): Tensor<D> | [Tensor<D>, Tensor<'i64'>];
   maxPool1d(
     kernelSize: Numbers,
     stride: Numbers | null,
@@ -1988,7 +2008,7 @@ export interface TensorMethods {
     dilation: Numbers,
     ceilMode: boolean,
     options: { returnIndices: boolean },
-  ): Tensor | [Tensor, Tensor];
+  ): Tensor<D> | [Tensor<D>, Tensor<'i64'>];
   maxPool1d(
     kernelSize: Numbers,
     stride: Numbers | null,
@@ -1996,7 +2016,7 @@ export interface TensorMethods {
     dilation: Numbers,
     ceilMode: boolean,
     returnIndices: boolean,
-  ): Tensor | [Tensor, Tensor];
+  ): Tensor<D> | [Tensor<D>, Tensor<'i64'>];
   /** Maxima of windows over 2 dims. */
   maxPool2d(
     kernelSize: Numbers,
@@ -2007,25 +2027,25 @@ export interface TensorMethods {
       ceilMode?: boolean;
       returnIndices?: false;
     },
-  ): Tensor;
+  ): Tensor<D>;
   maxPool2d(
     kernelSize: Numbers,
     stride: Numbers | null,
     options?: { padding?: Numbers; dilation?: Numbers; ceilMode?: boolean; returnIndices?: false },
-  ): Tensor;
+  ): Tensor<D>;
   maxPool2d(
     kernelSize: Numbers,
     stride: Numbers | null,
     padding: Numbers,
     options?: { dilation?: Numbers; ceilMode?: boolean; returnIndices?: false },
-  ): Tensor;
+  ): Tensor<D>;
   maxPool2d(
     kernelSize: Numbers,
     stride: Numbers | null,
     padding: Numbers,
     dilation: Numbers,
     options?: { ceilMode?: boolean; returnIndices?: false },
-  ): Tensor;
+  ): Tensor<D>;
   maxPool2d(
     kernelSize: Numbers,
     stride: Numbers | null,
@@ -2033,7 +2053,7 @@ export interface TensorMethods {
     dilation: Numbers,
     ceilMode: boolean,
     options?: { returnIndices?: false },
-  ): Tensor;
+  ): Tensor<D>;
   maxPool2d(
     kernelSize: Numbers,
     stride?: Numbers | null,
@@ -2041,7 +2061,7 @@ export interface TensorMethods {
     dilation?: Numbers,
     ceilMode?: boolean,
     returnIndices?: false,
-  ): Tensor;
+  ): Tensor<D>;
   /** maxPool2d, with the indices of the maxima. */
   maxPool2d(
     kernelSize: Numbers,
@@ -2052,25 +2072,25 @@ export interface TensorMethods {
       ceilMode?: boolean;
       returnIndices: true;
     },
-  ): [Tensor, Tensor];
+  ): [Tensor<D>, Tensor<'i64'>];
   maxPool2d(
     kernelSize: Numbers,
     stride: Numbers | null,
     options: { padding?: Numbers; dilation?: Numbers; ceilMode?: boolean; returnIndices: true },
-  ): [Tensor, Tensor];
+  ): [Tensor<D>, Tensor<'i64'>];
   maxPool2d(
     kernelSize: Numbers,
     stride: Numbers | null,
     padding: Numbers,
     options: { dilation?: Numbers; ceilMode?: boolean; returnIndices: true },
-  ): [Tensor, Tensor];
+  ): [Tensor<D>, Tensor<'i64'>];
   maxPool2d(
     kernelSize: Numbers,
     stride: Numbers | null,
     padding: Numbers,
     dilation: Numbers,
     options: { ceilMode?: boolean; returnIndices: true },
-  ): [Tensor, Tensor];
+  ): [Tensor<D>, Tensor<'i64'>];
   maxPool2d(
     kernelSize: Numbers,
     stride: Numbers | null,
@@ -2078,7 +2098,7 @@ export interface TensorMethods {
     dilation: Numbers,
     ceilMode: boolean,
     options: { returnIndices: true },
-  ): [Tensor, Tensor];
+  ): [Tensor<D>, Tensor<'i64'>];
   maxPool2d(
     kernelSize: Numbers,
     stride: Numbers | null,
@@ -2086,7 +2106,7 @@ export interface TensorMethods {
     dilation: Numbers,
     ceilMode: boolean,
     returnIndices: true,
-  ): [Tensor, Tensor];
+  ): [Tensor<D>, Tensor<'i64'>];
   maxPool2d(
     kernelSize: Numbers,
     options: {
@@ -2096,25 +2116,25 @@ export interface TensorMethods {
       ceilMode?: boolean;
       returnIndices: boolean;
     },
-  ): Tensor | [Tensor, Tensor];
+  ): Tensor<D> | [Tensor<D>, Tensor<'i64'>];
   maxPool2d(
     kernelSize: Numbers,
     stride: Numbers | null,
     options: { padding?: Numbers; dilation?: Numbers; ceilMode?: boolean; returnIndices: boolean },
-  ): Tensor | [Tensor, Tensor];
+  ): Tensor<D> | [Tensor<D>, Tensor<'i64'>];
   maxPool2d(
     kernelSize: Numbers,
     stride: Numbers | null,
     padding: Numbers,
     options: { dilation?: Numbers; ceilMode?: boolean; returnIndices: boolean },
-  ): Tensor | [Tensor, Tensor];
+  ): Tensor<D> | [Tensor<D>, Tensor<'i64'>];
   maxPool2d(
     kernelSize: Numbers,
     stride: Numbers | null,
     padding: Numbers,
     dilation: Numbers,
     options: { ceilMode?: boolean; returnIndices: boolean },
-  ): Tensor | [Tensor, Tensor];
+  ): Tensor<D> | [Tensor<D>, Tensor<'i64'>];
   maxPool2d(
     kernelSize: Numbers,
     stride: Numbers | null,
@@ -2122,7 +2142,7 @@ export interface TensorMethods {
     dilation: Numbers,
     ceilMode: boolean,
     options: { returnIndices: boolean },
-  ): Tensor | [Tensor, Tensor];
+  ): Tensor<D> | [Tensor<D>, Tensor<'i64'>];
   maxPool2d(
     kernelSize: Numbers,
     stride: Numbers | null,
@@ -2130,7 +2150,7 @@ export interface TensorMethods {
     dilation: Numbers,
     ceilMode: boolean,
     returnIndices: boolean,
-  ): Tensor | [Tensor, Tensor];
+  ): Tensor<D> | [Tensor<D>, Tensor<'i64'>];
   /** Maxima of windows over 3 dims. */
   maxPool3d(
     kernelSize: Numbers,
@@ -2141,25 +2161,25 @@ export interface TensorMethods {
       ceilMode?: boolean;
       returnIndices?: false;
     },
-  ): Tensor;
+  ): Tensor<D>;
   maxPool3d(
     kernelSize: Numbers,
     stride: Numbers | null,
     options?: { padding?: Numbers; dilation?: Numbers; ceilMode?: boolean; returnIndices?: false },
-  ): Tensor;
+  ): Tensor<D>;
   maxPool3d(
     kernelSize: Numbers,
     stride: Numbers | null,
     padding: Numbers,
     options?: { dilation?: Numbers; ceilMode?: boolean; returnIndices?: false },
-  ): Tensor;
+  ): Tensor<D>;
   maxPool3d(
     kernelSize: Numbers,
     stride: Numbers | null,
     padding: Numbers,
     dilation: Numbers,
     options?: { ceilMode?: boolean; returnIndices?: false },
-  ): Tensor;
+  ): Tensor<D>;
   maxPool3d(
     kernelSize: Numbers,
     stride: Numbers | null,
@@ -2167,7 +2187,7 @@ export interface TensorMethods {
     dilation: Numbers,
     ceilMode: boolean,
     options?: { returnIndices?: false },
-  ): Tensor;
+  ): Tensor<D>;
   maxPool3d(
     kernelSize: Numbers,
     stride?: Numbers | null,
@@ -2175,7 +2195,7 @@ export interface TensorMethods {
     dilation?: Numbers,
     ceilMode?: boolean,
     returnIndices?: false,
-  ): Tensor;
+  ): Tensor<D>;
   /** maxPool3d, with the indices of the maxima. */
   maxPool3d(
     kernelSize: Numbers,
@@ -2186,25 +2206,25 @@ export interface TensorMethods {
       ceilMode?: boolean;
       returnIndices: true;
     },
-  ): [Tensor, Tensor];
+  ): [Tensor<D>, Tensor<'i64'>];
   maxPool3d(
     kernelSize: Numbers,
     stride: Numbers | null,
     options: { padding?: Numbers; dilation?: Numbers; ceilMode?: boolean; returnIndices: true },
-  ): [Tensor, Tensor];
+  ): [Tensor<D>, Tensor<'i64'>];
   maxPool3d(
     kernelSize: Numbers,
     stride: Numbers | null,
     padding: Numbers,
     options: { dilation?: Numbers; ceilMode?: boolean; returnIndices: true },
-  ): [Tensor, Tensor];
+  ): [Tensor<D>, Tensor<'i64'>];
   maxPool3d(
     kernelSize: Numbers,
     stride: Numbers | null,
     padding: Numbers,
     dilation: Numbers,
     options: { ceilMode?: boolean; returnIndices: true },
-  ): [Tensor, Tensor];
+  ): [Tensor<D>, Tensor<'i64'>];
   maxPool3d(
     kernelSize: Numbers,
     stride: Numbers | null,
@@ -2212,7 +2232,7 @@ export interface TensorMethods {
     dilation: Numbers,
     ceilMode: boolean,
     options: { returnIndices: true },
-  ): [Tensor, Tensor];
+  ): [Tensor<D>, Tensor<'i64'>];
   maxPool3d(
     kernelSize: Numbers,
     stride: Numbers | null,
@@ -2220,7 +2240,7 @@ export interface TensorMethods {
     dilation: Numbers,
     ceilMode: boolean,
     returnIndices: true,
-  ): [Tensor, Tensor];
+  ): [Tensor<D>, Tensor<'i64'>];
   maxPool3d(
     kernelSize: Numbers,
     options: {
@@ -2230,25 +2250,25 @@ export interface TensorMethods {
       ceilMode?: boolean;
       returnIndices: boolean;
     },
-  ): Tensor | [Tensor, Tensor];
+  ): Tensor<D> | [Tensor<D>, Tensor<'i64'>];
   maxPool3d(
     kernelSize: Numbers,
     stride: Numbers | null,
     options: { padding?: Numbers; dilation?: Numbers; ceilMode?: boolean; returnIndices: boolean },
-  ): Tensor | [Tensor, Tensor];
+  ): Tensor<D> | [Tensor<D>, Tensor<'i64'>];
   maxPool3d(
     kernelSize: Numbers,
     stride: Numbers | null,
     padding: Numbers,
     options: { dilation?: Numbers; ceilMode?: boolean; returnIndices: boolean },
-  ): Tensor | [Tensor, Tensor];
+  ): Tensor<D> | [Tensor<D>, Tensor<'i64'>];
   maxPool3d(
     kernelSize: Numbers,
     stride: Numbers | null,
     padding: Numbers,
     dilation: Numbers,
     options: { ceilMode?: boolean; returnIndices: boolean },
-  ): Tensor | [Tensor, Tensor];
+  ): Tensor<D> | [Tensor<D>, Tensor<'i64'>];
   maxPool3d(
     kernelSize: Numbers,
     stride: Numbers | null,
@@ -2256,7 +2276,7 @@ export interface TensorMethods {
     dilation: Numbers,
     ceilMode: boolean,
     options: { returnIndices: boolean },
-  ): Tensor | [Tensor, Tensor];
+  ): Tensor<D> | [Tensor<D>, Tensor<'i64'>];
   maxPool3d(
     kernelSize: Numbers,
     stride: Numbers | null,
@@ -2264,33 +2284,33 @@ export interface TensorMethods {
     dilation: Numbers,
     ceilMode: boolean,
     returnIndices: boolean,
-  ): Tensor | [Tensor, Tensor];
+  ): Tensor<D> | [Tensor<D>, Tensor<'i64'>];
   /** Values back where a max pool found them. */
   maxUnpool1d(
     indices: Tensor,
     kernelSize: Numbers,
     options?: { stride?: Numbers | null; padding?: Numbers; outputSize?: Numbers | null },
-  ): Tensor;
+  ): Tensor<D>;
   maxUnpool1d(
     indices: Tensor,
     kernelSize: Numbers,
     stride: Numbers | null,
     options?: { padding?: Numbers; outputSize?: Numbers | null },
-  ): Tensor;
+  ): Tensor<D>;
   maxUnpool1d(
     indices: Tensor,
     kernelSize: Numbers,
     stride: Numbers | null,
     padding: Numbers,
     options?: { outputSize?: Numbers | null },
-  ): Tensor;
+  ): Tensor<D>;
   maxUnpool1d(
     indices: Tensor,
     kernelSize: Numbers,
     stride?: Numbers | null,
     padding?: Numbers,
     outputSize?: Numbers | null,
-  ): Tensor;
+  ): Tensor<D>;
   /** Values back where a max pool found them. */
   maxUnpool2d(
     indices: Tensor,
@@ -2344,72 +2364,83 @@ export interface TensorMethods {
     outputSize?: Numbers | null,
   ): Tensor;
   /** The larger of two values; NaN if either is. */
-  maximum(other: Tensor | Scalar): Tensor;
+  maximum<O extends Tensor | Scalar>(other: O): Tensor<Promoted[D][KindOf<O>], Beside<S, O>>;
   /** The larger of two values; NaN if either is. */
   maximum_(other: Tensor | Scalar): this;
   /** Mean of the elements. */
-  mean(options?: { dim?: Numbers | null; keepdim?: boolean; dtype?: DType | null }): Tensor;
-  mean(dim: Numbers | null, options?: { keepdim?: boolean; dtype?: DType | null }): Tensor;
-  mean(dim?: Numbers | null, keepdim?: boolean, options?: { dtype?: DType | null }): Tensor;
+  mean<E extends DType = D>(options?: {
+    dim?: Numbers | null;
+    keepdim?: boolean;
+    dtype?: E | null;
+  }): Tensor<NoInfer<Known<E>>>;
+  mean<E extends DType = D>(
+    dim: Numbers | null,
+    options?: { keepdim?: boolean; dtype?: E | null },
+  ): Tensor<NoInfer<Known<E>>>;
+  mean<E extends DType = D>(
+    dim?: Numbers | null,
+    keepdim?: boolean,
+    options?: { dtype?: E | null },
+  ): Tensor<NoInfer<Known<E>>>;
   /** The lower median; with dim, along it and with its indices. */
-  median(): Tensor;
+  median(): Tensor<D>;
   /** The lower median; with dim, along it and with its indices. */
-  median(options?: { dim?: number; keepdim?: boolean }): [Tensor, Tensor];
-  median(dim: number, options?: { keepdim?: boolean }): [Tensor, Tensor];
-  median(dim?: number, keepdim?: boolean): [Tensor, Tensor];
+  median(options?: { dim?: number; keepdim?: boolean }): [Tensor<D>, Tensor<'i64'>];
+  median(dim: number, options?: { keepdim?: boolean }): [Tensor<D>, Tensor<'i64'>];
+  median(dim?: number, keepdim?: boolean): [Tensor<D>, Tensor<'i64'>];
   /** The minimum of all elements; with dim, along it and with its indices; with another tensor, elementwise. */
-  min(): Tensor;
+  min(): Tensor<D>;
   /** The minima along a dim, and where they are. */
-  min(dim: number, options?: { keepdim?: boolean }): [Tensor, Tensor];
-  min(dim: number, keepdim?: boolean): [Tensor, Tensor];
+  min(dim: number, options?: { keepdim?: boolean }): [Tensor<D>, Tensor<'i64'>];
+  min(dim: number, keepdim?: boolean): [Tensor<D>, Tensor<'i64'>];
   /** The smaller of two values; NaN if either is. */
-  min(other: Tensor | Scalar): Tensor;
+  min<O extends Tensor | Scalar>(other: O): Tensor<Promoted[D][KindOf<O>], Beside<S, O>>;
   /** The smaller of two values; NaN if either is. */
-  minimum(other: Tensor | Scalar): Tensor;
+  minimum<O extends Tensor | Scalar>(other: O): Tensor<Promoted[D][KindOf<O>], Beside<S, O>>;
   /** The smaller of two values; NaN if either is. */
   minimum_(other: Tensor | Scalar): this;
   /** x times tanh of its softplus. */
-  mish(options?: { inplace?: boolean }): Tensor;
-  mish(inplace?: boolean): Tensor;
+  mish(options?: { inplace?: boolean }): Tensor<D, S>;
+  mish(inplace?: boolean): Tensor<D, S>;
   /** x times tanh of its softplus. */
   mish_(options?: { inplace?: boolean }): this;
   mish_(inplace?: boolean): this;
   /** Product of two matrices. */
-  mm(mat2: Tensor): Tensor;
+  mm(mat2: Tensor): Tensor<D>;
   /** The most frequent element, with its index. */
-  mode(options?: { dim?: number; keepdim?: boolean }): [Tensor, Tensor];
-  mode(dim: number, options?: { keepdim?: boolean }): [Tensor, Tensor];
-  mode(dim?: number, keepdim?: boolean): [Tensor, Tensor];
+  mode(options?: { dim?: number; keepdim?: boolean }): [Tensor<D>, Tensor<'i64'>];
+  mode(dim: number, options?: { keepdim?: boolean }): [Tensor<D>, Tensor<'i64'>];
+  mode(dim?: number, keepdim?: boolean): [Tensor<D>, Tensor<'i64'>];
   /** Alias of movedim. */
-  moveaxis(source: Numbers, destination: Numbers): Tensor;
+  moveaxis(source: Numbers, destination: Numbers): Tensor<D>;
   /** Moves axes to other places. */
-  movedim(source: Numbers, destination: Numbers): Tensor;
+  movedim(source: Numbers, destination: Numbers): Tensor<D>;
   /** Squared differences. */
-  mseLoss(
-    target: Tensor,
+  mseLoss<O extends Tensor>(
+    target: O,
     options?: { sizeAverage?: boolean | null; reduce?: boolean | null; reduction?: 'none' | 'mean' | 'sum' },
-  ): Tensor;
-  mseLoss(
-    target: Tensor,
+  ): Tensor<Promoted[D][KindOf<O>]>;
+  mseLoss<O extends Tensor>(
+    target: O,
     sizeAverage: boolean | null,
     options?: { reduce?: boolean | null; reduction?: 'none' | 'mean' | 'sum' },
-  ): Tensor;
-  mseLoss(
-    target: Tensor,
+  ): Tensor<Promoted[D][KindOf<O>]>;
+  mseLoss<O extends Tensor>(
+    target: O,
     sizeAverage: boolean | null,
     reduce: boolean | null,
     options?: { reduction?: 'none' | 'mean' | 'sum' },
-  ): Tensor;
-  mseLoss(
-    target: Tensor,
+  ): Tensor<Promoted[D][KindOf<O>]>;
+  mseLoss<O extends Tensor>(
+    target: O,
     sizeAverage?: boolean | null,
     reduce?: boolean | null,
     reduction?: 'none' | 'mean' | 'sum',
-  ): Tensor;
+  ): Tensor<Promoted[D][KindOf<O>]>;
   /** Sorted along the first dim. */
-  msort(): Tensor;
+  msort(): Tensor<D, S>;
   /** Product of two tensors, with broadcasting. */
-  mul(other: Tensor | Scalar): Tensor;
+  mul<O extends Tensor | Scalar>(other: O): Tensor<Promoted[D][KindOf<O>], Beside<S, O>>;
   /** Product of two tensors, with broadcasting. */
   mul_(other: Tensor | Scalar): this;
   /** Hinge loss of classes. */
@@ -2483,24 +2514,24 @@ export interface TensorMethods {
   multilabelMarginLoss(
     target: Tensor,
     options?: { sizeAverage?: boolean | null; reduce?: boolean | null; reduction?: 'none' | 'mean' | 'sum' },
-  ): Tensor;
+  ): Tensor<D>;
   multilabelMarginLoss(
     target: Tensor,
     sizeAverage: boolean | null,
     options?: { reduce?: boolean | null; reduction?: 'none' | 'mean' | 'sum' },
-  ): Tensor;
+  ): Tensor<D>;
   multilabelMarginLoss(
     target: Tensor,
     sizeAverage: boolean | null,
     reduce: boolean | null,
     options?: { reduction?: 'none' | 'mean' | 'sum' },
-  ): Tensor;
+  ): Tensor<D>;
   multilabelMarginLoss(
     target: Tensor,
     sizeAverage?: boolean | null,
     reduce?: boolean | null,
     reduction?: 'none' | 'mean' | 'sum',
-  ): Tensor;
+  ): Tensor<D>;
   /** Mean over classes of logistic losses. */
   multilabelSoftMarginLoss(
     target: Tensor,
@@ -2537,35 +2568,46 @@ export interface TensorMethods {
     reduction?: 'none' | 'mean' | 'sum',
   ): Tensor;
   /** Alias of mul. */
-  multiply(other: Tensor | Scalar): Tensor;
+  multiply<O extends Tensor | Scalar>(other: O): Tensor<Promoted[D][KindOf<O>], Beside<S, O>>;
   /** Alias of mul. */
   multiply_(other: Tensor | Scalar): this;
   /** Matrix times vector. */
   mv(vec: Tensor): Tensor;
   /** Multivariate log gamma. */
-  mvlgamma(p: number): Tensor;
+  mvlgamma(p: number): Tensor<FloatOf[D]>;
   /** Multivariate log gamma. */
   mvlgamma_(p: number): this;
   /** Numbers in place of NaN and infinities. */
-  nanToNum(options?: { nan?: number | null; posinf?: number | null; neginf?: number | null }): Tensor;
-  nanToNum(nan: number | null, options?: { posinf?: number | null; neginf?: number | null }): Tensor;
-  nanToNum(nan: number | null, posinf: number | null, options?: { neginf?: number | null }): Tensor;
-  nanToNum(nan?: number | null, posinf?: number | null, neginf?: number | null): Tensor;
+  nanToNum(options?: { nan?: number | null; posinf?: number | null; neginf?: number | null }): Tensor<D, S>;
+  nanToNum(nan: number | null, options?: { posinf?: number | null; neginf?: number | null }): Tensor<D, S>;
+  nanToNum(nan: number | null, posinf: number | null, options?: { neginf?: number | null }): Tensor<D, S>;
+  nanToNum(nan?: number | null, posinf?: number | null, neginf?: number | null): Tensor<D, S>;
   /** Numbers in place of NaN and infinities. */
   nanToNum_(options?: { nan?: number | null; posinf?: number | null; neginf?: number | null }): this;
   nanToNum_(nan: number | null, options?: { posinf?: number | null; neginf?: number | null }): this;
   nanToNum_(nan: number | null, posinf: number | null, options?: { neginf?: number | null }): this;
   nanToNum_(nan?: number | null, posinf?: number | null, neginf?: number | null): this;
   /** Mean of the elements that are not NaN. */
-  nanmean(options?: { dim?: Numbers | null; keepdim?: boolean; dtype?: DType | null }): Tensor;
-  nanmean(dim: Numbers | null, options?: { keepdim?: boolean; dtype?: DType | null }): Tensor;
-  nanmean(dim?: Numbers | null, keepdim?: boolean, options?: { dtype?: DType | null }): Tensor;
+  nanmean<E extends DType = D>(options?: {
+    dim?: Numbers | null;
+    keepdim?: boolean;
+    dtype?: E | null;
+  }): Tensor<NoInfer<Known<E>>>;
+  nanmean<E extends DType = D>(
+    dim: Numbers | null,
+    options?: { keepdim?: boolean; dtype?: E | null },
+  ): Tensor<NoInfer<Known<E>>>;
+  nanmean<E extends DType = D>(
+    dim?: Numbers | null,
+    keepdim?: boolean,
+    options?: { dtype?: E | null },
+  ): Tensor<NoInfer<Known<E>>>;
   /** The lower median of what is not NaN; with dim, along it and with its indices. */
-  nanmedian(): Tensor;
+  nanmedian(): Tensor<D>;
   /** The lower median of what is not NaN; with dim, along it and with its indices. */
-  nanmedian(options?: { dim?: number; keepdim?: boolean }): [Tensor, Tensor];
-  nanmedian(dim: number, options?: { keepdim?: boolean }): [Tensor, Tensor];
-  nanmedian(dim?: number, keepdim?: boolean): [Tensor, Tensor];
+  nanmedian(options?: { dim?: number; keepdim?: boolean }): [Tensor<D>, Tensor<'i64'>];
+  nanmedian(dim: number, options?: { keepdim?: boolean }): [Tensor<D>, Tensor<'i64'>];
+  nanmedian(dim?: number, keepdim?: boolean): [Tensor<D>, Tensor<'i64'>];
   /** Quantiles of what is not NaN. */
   nanquantile(
     q: Tensor | Scalar,
@@ -2574,61 +2616,76 @@ export interface TensorMethods {
       keepdim?: boolean;
       interpolation?: 'linear' | 'lower' | 'higher' | 'midpoint' | 'nearest';
     },
-  ): Tensor;
+  ): Tensor<D>;
   nanquantile(
     q: Tensor | Scalar,
     dim: number | null,
     options?: { keepdim?: boolean; interpolation?: 'linear' | 'lower' | 'higher' | 'midpoint' | 'nearest' },
-  ): Tensor;
+  ): Tensor<D>;
   nanquantile(
     q: Tensor | Scalar,
     dim?: number | null,
     keepdim?: boolean,
     options?: { interpolation?: 'linear' | 'lower' | 'higher' | 'midpoint' | 'nearest' },
-  ): Tensor;
+  ): Tensor<D>;
   /** Sum, NaN counting as 0. */
-  nansum(options?: { dim?: Numbers | null; keepdim?: boolean; dtype?: DType | null }): Tensor;
-  nansum(dim: Numbers | null, options?: { keepdim?: boolean; dtype?: DType | null }): Tensor;
-  nansum(dim?: Numbers | null, keepdim?: boolean, options?: { dtype?: DType | null }): Tensor;
+  nansum<E extends DType = SumOf[D]>(options?: {
+    dim?: Numbers | null;
+    keepdim?: boolean;
+    dtype?: E | null;
+  }): Tensor<NoInfer<Known<E>>>;
+  nansum<E extends DType = SumOf[D]>(
+    dim: Numbers | null,
+    options?: { keepdim?: boolean; dtype?: E | null },
+  ): Tensor<NoInfer<Known<E>>>;
+  nansum<E extends DType = SumOf[D]>(
+    dim?: Numbers | null,
+    keepdim?: boolean,
+    options?: { dtype?: E | null },
+  ): Tensor<NoInfer<Known<E>>>;
   /** A run of indices of one axis. */
-  narrow(dim: number, start: number, length: number): Tensor;
+  narrow(dim: number, start: number, length: number): Tensor<D>;
   /** narrow from a start that a tensor holds. */
   narrow(dim: number, start: Tensor, length: number): Tensor;
   /** narrow, as a copy. */
-  narrowCopy(dim: number, start: number, length: number): Tensor;
+  narrowCopy(dim: number, start: number, length: number): Tensor<D>;
   /** Distribution function of the standard normal distribution. */
-  ndtr(): Tensor;
+  ndtr(): Tensor<FloatOf[D], S>;
   /** Distribution function of the standard normal distribution. */
   ndtr_(): this;
   /** Quantile function of the standard normal distribution: the inverse of ndtr. */
-  ndtri(): Tensor;
+  ndtri(): Tensor<FloatOf[D], S>;
   /** Quantile function of the standard normal distribution: the inverse of ndtr. */
   ndtri_(): this;
   /** Whether two values differ. */
-  ne(other: Tensor | Scalar): Tensor;
+  ne<O extends Tensor | Scalar>(other: O): Tensor<'bool', Beside<S, O>>;
   /** Whether two values differ. */
   ne_(other: Tensor | Scalar): this;
   /** Negation. */
-  neg(): Tensor;
+  neg(): Tensor<D, S>;
   /** Negation. */
   neg_(): this;
   /** Alias of neg. */
-  negative(): Tensor;
+  negative(): Tensor<D, S>;
   /** Alias of neg. */
   negative_(): this;
   /** Zeros: memory is never handed out with old contents. In the dtype of a tensor. */
-  newEmpty(size: Numbers, options?: { dtype?: DType | null }): Tensor;
-  newEmpty(...size: number[]): Tensor;
+  newEmpty<E extends DType = D>(size: Numbers, options?: { dtype?: E | null }): Tensor<NoInfer<Known<E>>>;
+  newEmpty(...size: number[]): Tensor<D>;
   /** One value, in the dtype of a tensor. */
-  newFull(size: Numbers, fillValue: Scalar, options?: { dtype?: DType | null }): Tensor;
+  newFull<E extends DType = D>(
+    size: Numbers,
+    fillValue: Scalar,
+    options?: { dtype?: E | null },
+  ): Tensor<NoInfer<Known<E>>>;
   /** Ones. In the dtype of a tensor. */
-  newOnes(size: Numbers, options?: { dtype?: DType | null }): Tensor;
-  newOnes(...size: number[]): Tensor;
+  newOnes<E extends DType = D>(size: Numbers, options?: { dtype?: E | null }): Tensor<NoInfer<Known<E>>>;
+  newOnes(...size: number[]): Tensor<D>;
   /** Zeros. In the dtype of a tensor. */
-  newZeros(size: Numbers, options?: { dtype?: DType | null }): Tensor;
-  newZeros(...size: number[]): Tensor;
+  newZeros<E extends DType = D>(size: Numbers, options?: { dtype?: E | null }): Tensor<NoInfer<Known<E>>>;
+  newZeros(...size: number[]): Tensor<D>;
   /** The representable value next to x in the direction of y. */
-  nextafter(other: Tensor | Scalar): Tensor;
+  nextafter<O extends Tensor | Scalar>(other: O): Tensor<Promoted[D][KindOf<O>], Beside<S, O>>;
   /** The representable value next to x in the direction of y. */
   nextafter_(other: Tensor | Scalar): this;
   /** Negative log likelihood. */
@@ -2682,30 +2739,52 @@ export interface TensorMethods {
     reduction?: 'none' | 'mean' | 'sum',
   ): Tensor;
   /** The p-norm of the elements. */
-  norm(options?: { p?: number | 'fro' | 'nuc'; dim?: Numbers | null; keepdim?: boolean; dtype?: DType | null }): Tensor;
-  norm(p: number | 'fro' | 'nuc', options?: { dim?: Numbers | null; keepdim?: boolean; dtype?: DType | null }): Tensor;
-  norm(p: number | 'fro' | 'nuc', dim: Numbers | null, options?: { keepdim?: boolean; dtype?: DType | null }): Tensor;
-  norm(p: number | 'fro' | 'nuc', dim: Numbers | null, keepdim: boolean, options?: { dtype?: DType | null }): Tensor;
-  norm(p?: number | 'fro' | 'nuc', dim?: Numbers | null, keepdim?: boolean, dtype?: DType | null): Tensor;
+  norm<E extends DType = D>(options?: {
+    p?: number | 'fro' | 'nuc';
+    dim?: Numbers | null;
+    keepdim?: boolean;
+    dtype?: E | null;
+  }): Tensor<NoInfer<Known<E>>>;
+  norm<E extends DType = D>(
+    p: number | 'fro' | 'nuc',
+    options?: { dim?: Numbers | null; keepdim?: boolean; dtype?: E | null },
+  ): Tensor<NoInfer<Known<E>>>;
+  norm<E extends DType = D>(
+    p: number | 'fro' | 'nuc',
+    dim: Numbers | null,
+    options?: { keepdim?: boolean; dtype?: E | null },
+  ): Tensor<NoInfer<Known<E>>>;
+  norm<E extends DType = D>(
+    p: number | 'fro' | 'nuc',
+    dim: Numbers | null,
+    keepdim: boolean,
+    options?: { dtype?: E | null },
+  ): Tensor<NoInfer<Known<E>>>;
+  norm<E extends DType = D>(
+    p?: number | 'fro' | 'nuc',
+    dim?: Numbers | null,
+    keepdim?: boolean,
+    dtype?: E | null,
+  ): Tensor<NoInfer<Known<E>>>;
   /** Scales slices to norm 1. */
-  normalize(options?: { p?: number; dim?: Numbers; eps?: number }): Tensor;
-  normalize(p: number, options?: { dim?: Numbers; eps?: number }): Tensor;
-  normalize(p: number, dim: Numbers, options?: { eps?: number }): Tensor;
-  normalize(p?: number, dim?: Numbers, eps?: number): Tensor;
+  normalize(options?: { p?: number; dim?: Numbers; eps?: number }): Tensor<D>;
+  normalize(p: number, options?: { dim?: Numbers; eps?: number }): Tensor<D>;
+  normalize(p: number, dim: Numbers, options?: { eps?: number }): Tensor<D>;
+  normalize(p?: number, dim?: Numbers, eps?: number): Tensor<D>;
   /** Alias of ne. */
-  notEqual(other: Tensor | Scalar): Tensor;
+  notEqual<O extends Tensor | Scalar>(other: O): Tensor<'bool', Beside<S, O>>;
   /** Alias of ne. */
   notEqual_(other: Tensor | Scalar): this;
   /** A new last axis with a 1 at the index. */
   oneHot(options?: { numClasses?: number }): Tensor;
   oneHot(numClasses?: number): Tensor;
   /** Ones. In the shape and dtype of a tensor. */
-  onesLike(options?: {
-    dtype?: DType | null;
+  onesLike<E extends DType = D>(options?: {
+    dtype?: E | null;
     memoryFormat?: 'contiguous_format' | 'preserve_format' | 'channels_last' | 'channels_last_3d' | null;
-  }): Tensor;
+  }): Tensor<NoInfer<Known<E>>, S>;
   /** All products of the elements of two vectors. */
-  outer(vec2: Tensor): Tensor;
+  outer<O extends Tensor>(vec2: O): Tensor<Promoted[D][KindOf<O>]>;
   /** Adds borders, last dim first. */
   pad(
     pad: Numbers,
@@ -2718,23 +2797,40 @@ export interface TensorMethods {
   ): Tensor;
   pad(pad: Numbers, mode?: 'constant' | 'reflect' | 'replicate' | 'circular', value?: Scalar | null): Tensor;
   /** Distances of rows. */
-  pairwiseDistance(x2: Tensor, options?: { p?: number; eps?: number; keepdim?: boolean }): Tensor;
-  pairwiseDistance(x2: Tensor, p: number, options?: { eps?: number; keepdim?: boolean }): Tensor;
-  pairwiseDistance(x2: Tensor, p: number, eps: number, options?: { keepdim?: boolean }): Tensor;
-  pairwiseDistance(x2: Tensor, p?: number, eps?: number, keepdim?: boolean): Tensor;
+  pairwiseDistance<O extends Tensor>(
+    x2: O,
+    options?: { p?: number; eps?: number; keepdim?: boolean },
+  ): Tensor<PromotedFloat[D][KindOf<O>]>;
+  pairwiseDistance<O extends Tensor>(
+    x2: O,
+    p: number,
+    options?: { eps?: number; keepdim?: boolean },
+  ): Tensor<PromotedFloat[D][KindOf<O>]>;
+  pairwiseDistance<O extends Tensor>(
+    x2: O,
+    p: number,
+    eps: number,
+    options?: { keepdim?: boolean },
+  ): Tensor<PromotedFloat[D][KindOf<O>]>;
+  pairwiseDistance<O extends Tensor>(
+    x2: O,
+    p?: number,
+    eps?: number,
+    keepdim?: boolean,
+  ): Tensor<PromotedFloat[D][KindOf<O>]>;
   /** Distances of all pairs of rows. */
-  pdist(options?: { p?: number }): Tensor;
-  pdist(p?: number): Tensor;
+  pdist(options?: { p?: number }): Tensor<D>;
+  pdist(p?: number): Tensor<D>;
   /** The axes in another order. */
-  permute(dims: Numbers): Tensor;
-  permute(...dims: number[]): Tensor;
+  permute(dims: Numbers): Tensor<D>;
+  permute(...dims: number[]): Tensor<D>;
   /** Channels to pixels. */
-  pixelShuffle(upscaleFactor: number): Tensor;
+  pixelShuffle(upscaleFactor: number): Tensor<D>;
   /** Pixels to channels. */
-  pixelUnshuffle(downscaleFactor: number): Tensor;
+  pixelUnshuffle(downscaleFactor: number): Tensor<D>;
   /** Negative log likelihood of counts. */
-  poissonNllLoss(
-    target: Tensor,
+  poissonNllLoss<O extends Tensor>(
+    target: O,
     options?: {
       logInput?: boolean;
       full?: boolean;
@@ -2743,9 +2839,9 @@ export interface TensorMethods {
       reduce?: boolean | null;
       reduction?: 'none' | 'mean' | 'sum';
     },
-  ): Tensor;
-  poissonNllLoss(
-    target: Tensor,
+  ): Tensor<PromotedFloat[D][KindOf<O>]>;
+  poissonNllLoss<O extends Tensor>(
+    target: O,
     logInput: boolean,
     options?: {
       full?: boolean;
@@ -2754,9 +2850,9 @@ export interface TensorMethods {
       reduce?: boolean | null;
       reduction?: 'none' | 'mean' | 'sum';
     },
-  ): Tensor;
-  poissonNllLoss(
-    target: Tensor,
+  ): Tensor<PromotedFloat[D][KindOf<O>]>;
+  poissonNllLoss<O extends Tensor>(
+    target: O,
     logInput: boolean,
     full: boolean,
     options?: {
@@ -2765,54 +2861,65 @@ export interface TensorMethods {
       reduce?: boolean | null;
       reduction?: 'none' | 'mean' | 'sum';
     },
-  ): Tensor;
-  poissonNllLoss(
-    target: Tensor,
+  ): Tensor<PromotedFloat[D][KindOf<O>]>;
+  poissonNllLoss<O extends Tensor>(
+    target: O,
     logInput: boolean,
     full: boolean,
     sizeAverage: boolean | null,
     options?: { eps?: number; reduce?: boolean | null; reduction?: 'none' | 'mean' | 'sum' },
-  ): Tensor;
-  poissonNllLoss(
-    target: Tensor,
+  ): Tensor<PromotedFloat[D][KindOf<O>]>;
+  poissonNllLoss<O extends Tensor>(
+    target: O,
     logInput: boolean,
     full: boolean,
     sizeAverage: boolean | null,
     eps: number,
     options?: { reduce?: boolean | null; reduction?: 'none' | 'mean' | 'sum' },
-  ): Tensor;
-  poissonNllLoss(
-    target: Tensor,
+  ): Tensor<PromotedFloat[D][KindOf<O>]>;
+  poissonNllLoss<O extends Tensor>(
+    target: O,
     logInput: boolean,
     full: boolean,
     sizeAverage: boolean | null,
     eps: number,
     reduce: boolean | null,
     options?: { reduction?: 'none' | 'mean' | 'sum' },
-  ): Tensor;
-  poissonNllLoss(
-    target: Tensor,
+  ): Tensor<PromotedFloat[D][KindOf<O>]>;
+  poissonNllLoss<O extends Tensor>(
+    target: O,
     logInput?: boolean,
     full?: boolean,
     sizeAverage?: boolean | null,
     eps?: number,
     reduce?: boolean | null,
     reduction?: 'none' | 'mean' | 'sum',
-  ): Tensor;
+  ): Tensor<PromotedFloat[D][KindOf<O>]>;
   /** The tensor itself. */
-  positive(): Tensor;
+  positive(): Tensor<D, S>;
   /** The tensor itself. */
   positive_(): this;
   /** x to the power of y. Integer powers wrap; integers to a negative power are 0, but those of 1 and -1. */
-  pow(exponent: Tensor | Scalar): Tensor;
+  pow<O extends Tensor | Scalar>(exponent: O): Tensor<Promoted[D][KindOf<O>], Beside<S, O>>;
   /** x to the power of y. Integer powers wrap; integers to a negative power are 0, but those of 1 and -1. */
   pow_(exponent: Tensor | Scalar): this;
   /** x, with a learned slope below 0. */
-  prelu(weight: Tensor): Tensor;
+  prelu(weight: Tensor): Tensor<D>;
   /** Product of the elements; of integers in i64. */
-  prod(options?: { dim?: number | null; keepdim?: boolean; dtype?: DType | null }): Tensor;
-  prod(dim: number | null, options?: { keepdim?: boolean; dtype?: DType | null }): Tensor;
-  prod(dim?: number | null, keepdim?: boolean, options?: { dtype?: DType | null }): Tensor;
+  prod<E extends DType = SumOf[D]>(options?: {
+    dim?: number | null;
+    keepdim?: boolean;
+    dtype?: E | null;
+  }): Tensor<NoInfer<Known<E>>>;
+  prod<E extends DType = SumOf[D]>(
+    dim: number | null,
+    options?: { keepdim?: boolean; dtype?: E | null },
+  ): Tensor<NoInfer<Known<E>>>;
+  prod<E extends DType = SumOf[D]>(
+    dim?: number | null,
+    keepdim?: boolean,
+    options?: { dtype?: E | null },
+  ): Tensor<NoInfer<Known<E>>>;
   /** Elements of the flattened tensor replaced. */
   put(index: Tensor, source: Tensor, options?: { accumulate?: boolean }): Tensor;
   put(index: Tensor, source: Tensor, accumulate?: boolean): Tensor;
@@ -2827,86 +2934,86 @@ export interface TensorMethods {
       keepdim?: boolean;
       interpolation?: 'linear' | 'lower' | 'higher' | 'midpoint' | 'nearest';
     },
-  ): Tensor;
+  ): Tensor<D>;
   quantile(
     q: Tensor | Scalar,
     dim: number | null,
     options?: { keepdim?: boolean; interpolation?: 'linear' | 'lower' | 'higher' | 'midpoint' | 'nearest' },
-  ): Tensor;
+  ): Tensor<D>;
   quantile(
     q: Tensor | Scalar,
     dim?: number | null,
     keepdim?: boolean,
     options?: { interpolation?: 'linear' | 'lower' | 'higher' | 'midpoint' | 'nearest' },
-  ): Tensor;
+  ): Tensor<D>;
   /** Radians to degrees. */
-  rad2deg(): Tensor;
+  rad2deg(): Tensor<FloatOf[D], S>;
   /** Radians to degrees. */
   rad2deg_(): this;
   /** All elements in one axis. */
-  ravel(): Tensor;
+  ravel(): Tensor<D>;
   /** 1 divided by x. */
-  reciprocal(): Tensor;
+  reciprocal(): Tensor<FloatOf[D], S>;
   /** 1 divided by x. */
   reciprocal_(): this;
   /** x where it is positive, else 0. */
-  relu(options?: { inplace?: boolean }): Tensor;
-  relu(inplace?: boolean): Tensor;
+  relu(options?: { inplace?: boolean }): Tensor<D, S>;
+  relu(inplace?: boolean): Tensor<D, S>;
   /** x where it is positive, else 0. */
   relu_(options?: { inplace?: boolean }): this;
   relu_(inplace?: boolean): this;
   /** x between 0 and 6. */
-  relu6(options?: { inplace?: boolean }): Tensor;
-  relu6(inplace?: boolean): Tensor;
+  relu6(options?: { inplace?: boolean }): Tensor<D, S>;
+  relu6(inplace?: boolean): Tensor<D, S>;
   /** x between 0 and 6. */
   relu6_(options?: { inplace?: boolean }): this;
   relu6_(inplace?: boolean): this;
   /** Remainder with the sign of the divisor, as % in Python. An integer modulo zero is 0. */
-  remainder(other: Tensor | Scalar): Tensor;
+  remainder<O extends Tensor | Scalar>(other: O): Tensor<Promoted[D][KindOf<O>], Beside<S, O>>;
   /** Remainder with the sign of the divisor, as % in Python. An integer modulo zero is 0. */
   remainder_(other: Tensor | Scalar): this;
   /** Scales slices down to a largest norm. */
-  renorm(p: number, dim: number, maxnorm: number): Tensor;
+  renorm(p: number, dim: number, maxnorm: number): Tensor<D, S>;
   /** Scales slices down to a largest norm. */
   renorm_(p: number, dim: number, maxnorm: number): this;
   /** Copies along each dim. */
-  repeat(repeats: Numbers): Tensor;
-  repeat(...repeats: number[]): Tensor;
+  repeat(repeats: Numbers): Tensor<D>;
+  repeat(...repeats: number[]): Tensor<D>;
   /** Repeats each element in place, by one count or by those of a tensor. */
-  repeatInterleave(repeats: Tensor | Scalar, options?: { dim?: number | null; outputSize?: number | null }): Tensor;
-  repeatInterleave(repeats: Tensor | Scalar, dim?: number | null, options?: { outputSize?: number | null }): Tensor;
+  repeatInterleave(repeats: Tensor | Scalar, options?: { dim?: number | null; outputSize?: number | null }): Tensor<D>;
+  repeatInterleave(repeats: Tensor | Scalar, dim?: number | null, options?: { outputSize?: number | null }): Tensor<D>;
   /** The same elements in row-major order in another shape; one size may be -1. */
-  reshape(shape: Numbers): Tensor;
-  reshape(...shape: number[]): Tensor;
+  reshape(shape: Numbers): Tensor<D>;
+  reshape(...shape: number[]): Tensor<D>;
   /** reshape to the shape of another tensor. */
-  reshapeAs(other: Tensor): Tensor;
+  reshapeAs(other: Tensor): Tensor<D>;
   /** Divides by the root of the mean square. */
   rmsNorm(normalizedShape: Numbers, options?: { weight?: Tensor | null; eps?: number | null }): Tensor;
   rmsNorm(normalizedShape: Numbers, weight: Tensor | null, options?: { eps?: number | null }): Tensor;
   rmsNorm(normalizedShape: Numbers, weight?: Tensor | null, eps?: number | null): Tensor;
   /** Shifts axes around their ends. */
-  roll(shifts: Numbers, options?: { dims?: Numbers | null }): Tensor;
-  roll(shifts: Numbers, dims?: Numbers | null): Tensor;
+  roll(shifts: Numbers, options?: { dims?: Numbers | null }): Tensor<D>;
+  roll(shifts: Numbers, dims?: Numbers | null): Tensor<D>;
   /** Rotates a plane by 90 degrees, k times. */
-  rot90(options?: { k?: number; dims?: Numbers | null }): Tensor;
-  rot90(k: number, options?: { dims?: Numbers | null }): Tensor;
-  rot90(k?: number, dims?: Numbers | null): Tensor;
+  rot90(options?: { k?: number; dims?: Numbers | null }): Tensor<D>;
+  rot90(k: number, options?: { dims?: Numbers | null }): Tensor<D>;
+  rot90(k?: number, dims?: Numbers | null): Tensor<D>;
   /** The nearest integer, ties to even; or to decimals. */
-  round(options?: { decimals?: number }): Tensor;
+  round(options?: { decimals?: number }): Tensor<D>;
   /** The nearest integer, ties to even; or to decimals. */
   round_(options?: { decimals?: number }): this;
   /** leakyRelu with a random slope for each element in training, else with the mean of both. */
-  rrelu(options?: { lower?: number; upper?: number; training?: boolean; inplace?: boolean }): Tensor;
-  rrelu(lower: number, options?: { upper?: number; training?: boolean; inplace?: boolean }): Tensor;
-  rrelu(lower: number, upper: number, options?: { training?: boolean; inplace?: boolean }): Tensor;
-  rrelu(lower: number, upper: number, training: boolean, options?: { inplace?: boolean }): Tensor;
-  rrelu(lower?: number, upper?: number, training?: boolean, inplace?: boolean): Tensor;
+  rrelu(options?: { lower?: number; upper?: number; training?: boolean; inplace?: boolean }): Tensor<D, S>;
+  rrelu(lower: number, options?: { upper?: number; training?: boolean; inplace?: boolean }): Tensor<D, S>;
+  rrelu(lower: number, upper: number, options?: { training?: boolean; inplace?: boolean }): Tensor<D, S>;
+  rrelu(lower: number, upper: number, training: boolean, options?: { inplace?: boolean }): Tensor<D, S>;
+  rrelu(lower?: number, upper?: number, training?: boolean, inplace?: boolean): Tensor<D, S>;
   /** Reciprocal of the square root. */
-  rsqrt(): Tensor;
+  rsqrt(): Tensor<FloatOf[D], S>;
   /** Reciprocal of the square root. */
   rsqrt_(): this;
   /** other minus alpha times input. */
-  rsub(other: Tensor | Scalar, options?: { alpha?: Scalar }): Tensor;
+  rsub<O extends Tensor | Scalar>(other: O, options?: { alpha?: Scalar }): Tensor<Promoted[D][KindOf<O>], Beside<S, O>>;
   /** softmax(Q K^T / sqrt(E)) V. */
   scaledDotProductAttention(
     key: Tensor,
@@ -2959,315 +3066,335 @@ export interface TensorMethods {
     options?: { includeSelf?: boolean },
   ): this;
   /** One index of an axis, which goes away. */
-  select(dim: number, index: number): Tensor;
+  select(dim: number, index: number): Tensor<D>;
   /** The input with src as one slice. */
   selectScatter(src: Tensor, dim: number, index: number): Tensor;
   /** Scaled exponential linear unit. */
-  selu(options?: { inplace?: boolean }): Tensor;
-  selu(inplace?: boolean): Tensor;
+  selu(options?: { inplace?: boolean }): Tensor<D, S>;
+  selu(inplace?: boolean): Tensor<D, S>;
   /** Scaled exponential linear unit. */
   selu_(options?: { inplace?: boolean }): this;
   selu_(inplace?: boolean): this;
   /** The same as sign: they differ on complex numbers only. */
-  sgn(): Tensor;
+  sgn(): Tensor<D, S>;
   /** The same as sign: they differ on complex numbers only. */
   sgn_(): this;
   /** The elements as i16. */
   short(options?: {
     memoryFormat?: 'contiguous_format' | 'preserve_format' | 'channels_last' | 'channels_last_3d' | null;
-  }): Tensor;
+  }): Tensor<'i16', S>;
   /** Logistic function. */
-  sigmoid(): Tensor;
+  sigmoid(): Tensor<FloatOf[D], S>;
   /** Logistic function. */
   sigmoid_(): this;
   /** -1, 0 or 1; 0 for NaN. */
-  sign(): Tensor;
+  sign(): Tensor<D, S>;
   /** -1, 0 or 1; 0 for NaN. */
   sign_(): this;
   /** Whether the sign bit is set: also of -0 and NaN. */
-  signbit(): Tensor;
+  signbit(): Tensor<'bool', S>;
   /** Whether the sign bit is set: also of -0 and NaN. */
   signbit_(): this;
   /** x times its sigmoid. */
-  silu(options?: { inplace?: boolean }): Tensor;
-  silu(inplace?: boolean): Tensor;
+  silu(options?: { inplace?: boolean }): Tensor<D, S>;
+  silu(inplace?: boolean): Tensor<D, S>;
   /** x times its sigmoid. */
   silu_(options?: { inplace?: boolean }): this;
   silu_(inplace?: boolean): this;
   /** Sine, of arguments of any size. */
-  sin(): Tensor;
+  sin(): Tensor<FloatOf[D], S>;
   /** Sine, of arguments of any size. */
   sin_(): this;
   /** Normalised cardinal sine; 1 at 0. */
-  sinc(): Tensor;
+  sinc(): Tensor<FloatOf[D], S>;
   /** Normalised cardinal sine; 1 at 0. */
   sinc_(): this;
   /** Hyperbolic sine. */
-  sinh(): Tensor;
+  sinh(): Tensor<FloatOf[D], S>;
   /** Hyperbolic sine. */
   sinh_(): this;
   /** Every step-th index of one axis, from start to before end. */
-  slice(options?: { dim?: number; start?: number | null; end?: number | null; step?: number }): Tensor;
-  slice(dim: number, options?: { start?: number | null; end?: number | null; step?: number }): Tensor;
-  slice(dim: number, start: number | null, options?: { end?: number | null; step?: number }): Tensor;
-  slice(dim: number, start: number | null, end: number | null, options?: { step?: number }): Tensor;
-  slice(dim?: number, start?: number | null, end?: number | null, step?: number): Tensor;
+  slice(options?: { dim?: number; start?: number | null; end?: number | null; step?: number }): Tensor<D>;
+  slice(dim: number, options?: { start?: number | null; end?: number | null; step?: number }): Tensor<D>;
+  slice(dim: number, start: number | null, options?: { end?: number | null; step?: number }): Tensor<D>;
+  slice(dim: number, start: number | null, end: number | null, options?: { step?: number }): Tensor<D>;
+  slice(dim?: number, start?: number | null, end?: number | null, step?: number): Tensor<D>;
   /** The input with src in a slice. */
   sliceScatter(
     src: Tensor,
     options?: { dim?: number; start?: number | null; end?: number | null; step?: number },
-  ): Tensor;
+  ): Tensor<D>;
   sliceScatter(
     src: Tensor,
     dim: number,
     options?: { start?: number | null; end?: number | null; step?: number },
-  ): Tensor;
+  ): Tensor<D>;
   sliceScatter(
     src: Tensor,
     dim: number,
     start: number | null,
     options?: { end?: number | null; step?: number },
-  ): Tensor;
-  sliceScatter(src: Tensor, dim: number, start: number | null, end: number | null, options?: { step?: number }): Tensor;
-  sliceScatter(src: Tensor, dim?: number, start?: number | null, end?: number | null, step?: number): Tensor;
+  ): Tensor<D>;
+  sliceScatter(
+    src: Tensor,
+    dim: number,
+    start: number | null,
+    end: number | null,
+    options?: { step?: number },
+  ): Tensor<D>;
+  sliceScatter(src: Tensor, dim?: number, start?: number | null, end?: number | null, step?: number): Tensor<D>;
   /** Signs of determinants, and logarithms of their magnitudes. */
-  slogdet(): [Tensor, Tensor];
+  slogdet(): [Tensor<D>, Tensor<D>];
   /** Squared differences when small, absolute ones when large. */
-  smoothL1Loss(
-    target: Tensor,
+  smoothL1Loss<O extends Tensor>(
+    target: O,
     options?: {
       sizeAverage?: boolean | null;
       reduce?: boolean | null;
       reduction?: 'none' | 'mean' | 'sum';
       beta?: number;
     },
-  ): Tensor;
-  smoothL1Loss(
-    target: Tensor,
+  ): Tensor<PromotedFloat[D][KindOf<O>]>;
+  smoothL1Loss<O extends Tensor>(
+    target: O,
     sizeAverage: boolean | null,
     options?: { reduce?: boolean | null; reduction?: 'none' | 'mean' | 'sum'; beta?: number },
-  ): Tensor;
-  smoothL1Loss(
-    target: Tensor,
+  ): Tensor<PromotedFloat[D][KindOf<O>]>;
+  smoothL1Loss<O extends Tensor>(
+    target: O,
     sizeAverage: boolean | null,
     reduce: boolean | null,
     options?: { reduction?: 'none' | 'mean' | 'sum'; beta?: number },
-  ): Tensor;
-  smoothL1Loss(
-    target: Tensor,
+  ): Tensor<PromotedFloat[D][KindOf<O>]>;
+  smoothL1Loss<O extends Tensor>(
+    target: O,
     sizeAverage: boolean | null,
     reduce: boolean | null,
     reduction: 'none' | 'mean' | 'sum',
     options?: { beta?: number },
-  ): Tensor;
-  smoothL1Loss(
-    target: Tensor,
+  ): Tensor<PromotedFloat[D][KindOf<O>]>;
+  smoothL1Loss<O extends Tensor>(
+    target: O,
     sizeAverage?: boolean | null,
     reduce?: boolean | null,
     reduction?: 'none' | 'mean' | 'sum',
     beta?: number,
-  ): Tensor;
+  ): Tensor<PromotedFloat[D][KindOf<O>]>;
   /** log(1 + exp(-y x)). */
   softMarginLoss(
     target: Tensor,
     options?: { sizeAverage?: boolean | null; reduce?: boolean | null; reduction?: 'none' | 'mean' | 'sum' },
-  ): Tensor;
+  ): Tensor<D>;
   softMarginLoss(
     target: Tensor,
     sizeAverage: boolean | null,
     options?: { reduce?: boolean | null; reduction?: 'none' | 'mean' | 'sum' },
-  ): Tensor;
+  ): Tensor<D>;
   softMarginLoss(
     target: Tensor,
     sizeAverage: boolean | null,
     reduce: boolean | null,
     options?: { reduction?: 'none' | 'mean' | 'sum' },
-  ): Tensor;
+  ): Tensor<D>;
   softMarginLoss(
     target: Tensor,
     sizeAverage?: boolean | null,
     reduce?: boolean | null,
     reduction?: 'none' | 'mean' | 'sum',
-  ): Tensor;
+  ): Tensor<D>;
   /** softmax along a dim. */
-  softmax(options?: { dim?: number | null; dtype?: DType | null }): Tensor;
-  softmax(dim?: number | null, options?: { dtype?: DType | null }): Tensor;
+  softmax<E extends DType = D>(options?: { dim?: number | null; dtype?: E | null }): Tensor<NoInfer<Known<E>>, S>;
+  softmax<E extends DType = D>(dim?: number | null, options?: { dtype?: E | null }): Tensor<NoInfer<Known<E>>, S>;
   /** softmax of -x along a dim. */
-  softmin(options?: { dim?: number | null; dtype?: DType | null }): Tensor;
-  softmin(dim?: number | null, options?: { dtype?: DType | null }): Tensor;
+  softmin<E extends DType = D>(options?: { dim?: number | null; dtype?: E | null }): Tensor<NoInfer<Known<E>>, S>;
+  softmin<E extends DType = D>(dim?: number | null, options?: { dtype?: E | null }): Tensor<NoInfer<Known<E>>, S>;
   /** log(1 + exp(beta x)) / beta, x above the threshold. */
-  softplus(options?: { beta?: number; threshold?: number; inplace?: boolean }): Tensor;
-  softplus(beta: number, options?: { threshold?: number; inplace?: boolean }): Tensor;
-  softplus(beta: number, threshold: number, options?: { inplace?: boolean }): Tensor;
-  softplus(beta?: number, threshold?: number, inplace?: boolean): Tensor;
+  softplus(options?: { beta?: number; threshold?: number; inplace?: boolean }): Tensor<D, S>;
+  softplus(beta: number, options?: { threshold?: number; inplace?: boolean }): Tensor<D, S>;
+  softplus(beta: number, threshold: number, options?: { inplace?: boolean }): Tensor<D, S>;
+  softplus(beta?: number, threshold?: number, inplace?: boolean): Tensor<D, S>;
   /** log(1 + exp(beta x)) / beta, x above the threshold. */
   softplus_(options?: { beta?: number; threshold?: number; inplace?: boolean }): this;
   softplus_(beta: number, options?: { threshold?: number; inplace?: boolean }): this;
   softplus_(beta: number, threshold: number, options?: { inplace?: boolean }): this;
   softplus_(beta?: number, threshold?: number, inplace?: boolean): this;
   /** x moved towards 0 by lambd. */
-  softshrink(options?: { lambd?: number; inplace?: boolean }): Tensor;
-  softshrink(lambd: number, options?: { inplace?: boolean }): Tensor;
-  softshrink(lambd?: number, inplace?: boolean): Tensor;
+  softshrink(options?: { lambd?: number; inplace?: boolean }): Tensor<D, S>;
+  softshrink(lambd: number, options?: { inplace?: boolean }): Tensor<D, S>;
+  softshrink(lambd?: number, inplace?: boolean): Tensor<D, S>;
   /** x moved towards 0 by lambd. */
   softshrink_(options?: { lambd?: number; inplace?: boolean }): this;
   softshrink_(lambd: number, options?: { inplace?: boolean }): this;
   softshrink_(lambd?: number, inplace?: boolean): this;
   /** x divided by one more than its magnitude. */
-  softsign(): Tensor;
+  softsign(): Tensor<FloatOf[D], S>;
   /** Sorted along a dim, stably, with the indices. */
-  sort(options?: { dim?: number; descending?: boolean; stable?: boolean | null }): [Tensor, Tensor];
-  sort(dim: number, options?: { descending?: boolean; stable?: boolean | null }): [Tensor, Tensor];
-  sort(dim: number, descending: boolean, options?: { stable?: boolean | null }): [Tensor, Tensor];
-  sort(dim?: number, descending?: boolean, stable?: boolean | null): [Tensor, Tensor];
+  sort(options?: { dim?: number; descending?: boolean; stable?: boolean | null }): [Tensor<D, S>, Tensor<'i64', S>];
+  sort(dim: number, options?: { descending?: boolean; stable?: boolean | null }): [Tensor<D, S>, Tensor<'i64', S>];
+  sort(dim: number, descending: boolean, options?: { stable?: boolean | null }): [Tensor<D, S>, Tensor<'i64', S>];
+  sort(dim?: number, descending?: boolean, stable?: boolean | null): [Tensor<D, S>, Tensor<'i64', S>];
   /** Spherical Bessel function of the first kind of order 0; 1 at 0, and 0 at infinities. */
-  sphericalBesselJ0(): Tensor;
+  sphericalBesselJ0(): Tensor<FloatOf[D], S>;
   /** Spherical Bessel function of the first kind of order 0; 1 at 0, and 0 at infinities. */
   sphericalBesselJ0_(): this;
   /** Pieces of a size, or of several sizes. */
-  split(splitSizeOrSections: Numbers, options?: { dim?: number }): Tensor[];
-  split(splitSizeOrSections: Numbers, dim?: number): Tensor[];
+  split(splitSizeOrSections: Numbers, options?: { dim?: number }): Tensor<D>[];
+  split(splitSizeOrSections: Numbers, dim?: number): Tensor<D>[];
   /** Pieces of several sizes. */
-  splitWithSizes(splitSizes: Numbers, options?: { dim?: number }): Tensor[];
-  splitWithSizes(splitSizes: Numbers, dim?: number): Tensor[];
+  splitWithSizes(splitSizes: Numbers, options?: { dim?: number }): Tensor<D>[];
+  splitWithSizes(splitSizes: Numbers, dim?: number): Tensor<D>[];
   /** Square root, correctly rounded. */
-  sqrt(): Tensor;
+  sqrt(): Tensor<FloatOf[D], S>;
   /** Square root, correctly rounded. */
   sqrt_(): this;
   /** x times x. */
-  square(): Tensor;
+  square(): Tensor<Open, S>;
   /** x times x. */
   square_(): this;
   /** Without the axes of size 1, or those of them that `dim` names. */
-  squeeze(options?: { dim?: Numbers | null }): Tensor;
-  squeeze(dim?: Numbers | null): Tensor;
+  squeeze(options?: { dim?: Numbers | null }): Tensor<D>;
+  squeeze(dim?: Numbers | null): Tensor<D>;
   /** Standard deviation: the root of var. */
   std(options?: {
     dim?: Numbers | null;
     unbiased?: boolean | null;
     keepdim?: boolean;
     correction?: number | null;
-  }): Tensor;
+  }): Tensor<D>;
   std(
     dim: Numbers | null,
     options?: { unbiased?: boolean | null; keepdim?: boolean; correction?: number | null },
-  ): Tensor;
+  ): Tensor<D>;
   std(
     dim: Numbers | null,
     unbiased: boolean | null,
     options?: { keepdim?: boolean; correction?: number | null },
-  ): Tensor;
+  ): Tensor<D>;
   std(
     dim?: Numbers | null,
     unbiased?: boolean | null,
     keepdim?: boolean,
     options?: { correction?: number | null },
-  ): Tensor;
+  ): Tensor<D>;
   /** Standard deviation: the root of var. */
-  std(unbiased: boolean): Tensor;
+  std(unbiased: boolean): Tensor<D>;
   /** Standard deviation and mean. */
   stdMean(options?: {
     dim?: Numbers | null;
     unbiased?: boolean | null;
     keepdim?: boolean;
     correction?: number | null;
-  }): [Tensor, Tensor];
+  }): [Tensor<D>, Tensor<D>];
   stdMean(
     dim: Numbers | null,
     options?: { unbiased?: boolean | null; keepdim?: boolean; correction?: number | null },
-  ): [Tensor, Tensor];
+  ): [Tensor<D>, Tensor<D>];
   stdMean(
     dim: Numbers | null,
     unbiased: boolean | null,
     options?: { keepdim?: boolean; correction?: number | null },
-  ): [Tensor, Tensor];
+  ): [Tensor<D>, Tensor<D>];
   stdMean(
     dim?: Numbers | null,
     unbiased?: boolean | null,
     keepdim?: boolean,
     options?: { correction?: number | null },
-  ): [Tensor, Tensor];
+  ): [Tensor<D>, Tensor<D>];
   /** Standard deviation and mean. */
-  stdMean(unbiased: boolean): [Tensor, Tensor];
+  stdMean(unbiased: boolean): [Tensor<D>, Tensor<D>];
   /** Difference; other is scaled by alpha. */
-  sub(other: Tensor | Scalar, options?: { alpha?: Scalar }): Tensor;
+  sub<O extends Tensor | Scalar>(other: O, options?: { alpha?: Scalar }): Tensor<Promoted[D][KindOf<O>], Beside<S, O>>;
   /** Difference; other is scaled by alpha. */
   sub_(other: Tensor | Scalar, options?: { alpha?: Scalar }): this;
   /** Alias of sub. */
-  subtract(other: Tensor | Scalar, options?: { alpha?: Scalar }): Tensor;
+  subtract<O extends Tensor | Scalar>(
+    other: O,
+    options?: { alpha?: Scalar },
+  ): Tensor<Promoted[D][KindOf<O>], Beside<S, O>>;
   /** Alias of sub. */
   subtract_(other: Tensor | Scalar, options?: { alpha?: Scalar }): this;
   /** Sum of the elements; of integers in i64. */
-  sum(options?: { dim?: Numbers | null; keepdim?: boolean; dtype?: DType | null }): Tensor;
-  sum(dim: Numbers | null, options?: { keepdim?: boolean; dtype?: DType | null }): Tensor;
-  sum(dim?: Numbers | null, keepdim?: boolean, options?: { dtype?: DType | null }): Tensor;
+  sum<E extends DType = SumOf[D]>(options?: {
+    dim?: Numbers | null;
+    keepdim?: boolean;
+    dtype?: E | null;
+  }): Tensor<NoInfer<Known<E>>>;
+  sum<E extends DType = SumOf[D]>(
+    dim: Numbers | null,
+    options?: { keepdim?: boolean; dtype?: E | null },
+  ): Tensor<NoInfer<Known<E>>>;
+  sum<E extends DType = SumOf[D]>(
+    dim?: Numbers | null,
+    keepdim?: boolean,
+    options?: { dtype?: E | null },
+  ): Tensor<NoInfer<Known<E>>>;
   /** Sums the axes that broadcasting from `size` would have made. */
   sumToSize(size: Numbers): Tensor;
   sumToSize(...size: number[]): Tensor;
   /** Alias of transpose. */
-  swapaxes(dim0: number, dim1: number): Tensor;
+  swapaxes(dim0: number, dim1: number): Tensor<D>;
   /** Alias of transpose. */
-  swapdims(dim0: number, dim1: number): Tensor;
+  swapdims(dim0: number, dim1: number): Tensor<D>;
   /** The transposed matrix. */
-  t(): Tensor;
+  t(): Tensor<D>;
   /** Elements of the flattened tensor. */
-  take(index: Tensor): Tensor;
+  take(index: Tensor): Tensor<D>;
   /** gather, with broadcasting; without dim of the flattened tensor. */
-  takeAlongDim(indices: Tensor, options?: { dim?: number | null }): Tensor;
-  takeAlongDim(indices: Tensor, dim?: number | null): Tensor;
+  takeAlongDim(indices: Tensor, options?: { dim?: number | null }): Tensor<D>;
+  takeAlongDim(indices: Tensor, dim?: number | null): Tensor<D>;
   /** Tangent, of arguments of any size. */
-  tan(): Tensor;
+  tan(): Tensor<FloatOf[D], S>;
   /** Tangent, of arguments of any size. */
   tan_(): this;
   /** Hyperbolic tangent. */
-  tanh(): Tensor;
+  tanh(): Tensor<FloatOf[D], S>;
   /** Hyperbolic tangent. */
   tanh_(): this;
   /** x minus its tanh. */
-  tanhshrink(): Tensor;
+  tanhshrink(): Tensor<FloatOf[D], S>;
   /** x minus its tanh. */
   tanhshrink_(): this;
   /** Pieces between indices, or nearly equal ones. */
-  tensorSplit(indicesOrSections: Numbers, options?: { dim?: number }): Tensor[];
-  tensorSplit(indicesOrSections: Numbers, dim?: number): Tensor[];
+  tensorSplit(indicesOrSections: Numbers, options?: { dim?: number }): Tensor<D>[];
+  tensorSplit(indicesOrSections: Numbers, dim?: number): Tensor<D>[];
   /** tensorSplit at places that a tensor holds, or into as many pieces as a 0-d tensor says. */
   tensorSplit(indicesOrSections: Tensor, options?: { dim?: number }): Tensor[];
   tensorSplit(indicesOrSections: Tensor, dim?: number): Tensor[];
   /** Contracts axes of two tensors. */
-  tensordot(other: Tensor, options?: { dims?: Plain }): Tensor;
-  tensordot(other: Tensor, dims?: Plain): Tensor;
+  tensordot(other: Tensor, options?: { dims?: Plain }): Tensor<D>;
+  tensordot(other: Tensor, dims?: Plain): Tensor<D>;
   /** x where it is above the threshold, else the value. */
-  threshold(threshold: Scalar, value: Scalar, options?: { inplace?: boolean }): Tensor;
-  threshold(threshold: Scalar, value: Scalar, inplace?: boolean): Tensor;
+  threshold(threshold: Scalar, value: Scalar, options?: { inplace?: boolean }): Tensor<D, S>;
+  threshold(threshold: Scalar, value: Scalar, inplace?: boolean): Tensor<D, S>;
   /** x where it is above the threshold, else the value. */
   threshold_(threshold: Scalar, value: Scalar, options?: { inplace?: boolean }): this;
   threshold_(threshold: Scalar, value: Scalar, inplace?: boolean): this;
   /** Copies along the last dims. */
-  tile(dims: Numbers): Tensor;
-  tile(...dims: number[]): Tensor;
+  tile(dims: Numbers): Tensor<D>;
+  tile(...dims: number[]): Tensor<D>;
   /** The elements in another dtype. */
-  to(
-    dtype: DType,
+  to<E extends DType = 'f32'>(
+    dtype: E,
     options?: {
       nonBlocking?: boolean;
       copy?: boolean;
       memoryFormat?: 'contiguous_format' | 'preserve_format' | 'channels_last' | 'channels_last_3d' | null;
     },
-  ): Tensor;
-  to(
-    dtype: DType,
+  ): Tensor<NoInfer<Known<E>>, S>;
+  to<E extends DType = 'f32'>(
+    dtype: E,
     nonBlocking: boolean,
     options?: {
       copy?: boolean;
       memoryFormat?: 'contiguous_format' | 'preserve_format' | 'channels_last' | 'channels_last_3d' | null;
     },
-  ): Tensor;
-  to(
-    dtype: DType,
+  ): Tensor<NoInfer<Known<E>>, S>;
+  to<E extends DType = 'f32'>(
+    dtype: E,
     nonBlocking?: boolean,
     copy?: boolean,
     options?: { memoryFormat?: 'contiguous_format' | 'preserve_format' | 'channels_last' | 'channels_last_3d' | null },
-  ): Tensor;
+  ): Tensor<NoInfer<Known<E>>, S>;
   /** The elements in the dtype of another tensor. */
   to(
     other: Tensor,
@@ -3292,17 +3419,17 @@ export interface TensorMethods {
     options?: { memoryFormat?: 'contiguous_format' | 'preserve_format' | 'channels_last' | 'channels_last_3d' | null },
   ): Tensor;
   /** The k largest or smallest, with their indices. */
-  topk(k: number, options?: { dim?: number; largest?: boolean; sorted?: boolean }): [Tensor, Tensor];
-  topk(k: number, dim: number, options?: { largest?: boolean; sorted?: boolean }): [Tensor, Tensor];
-  topk(k: number, dim: number, largest: boolean, options?: { sorted?: boolean }): [Tensor, Tensor];
-  topk(k: number, dim?: number, largest?: boolean, sorted?: boolean): [Tensor, Tensor];
+  topk(k: number, options?: { dim?: number; largest?: boolean; sorted?: boolean }): [Tensor<D>, Tensor<'i64'>];
+  topk(k: number, dim: number, options?: { largest?: boolean; sorted?: boolean }): [Tensor<D>, Tensor<'i64'>];
+  topk(k: number, dim: number, largest: boolean, options?: { sorted?: boolean }): [Tensor<D>, Tensor<'i64'>];
+  topk(k: number, dim?: number, largest?: boolean, sorted?: boolean): [Tensor<D>, Tensor<'i64'>];
   /** Sum of the diagonal of a matrix. */
-  trace(): Tensor;
+  trace(): Tensor<SumOf[D]>;
   /** Swaps two axes. */
-  transpose(dim0: number, dim1: number): Tensor;
+  transpose(dim0: number, dim1: number): Tensor<D>;
   /** The lower triangle of matrices, zeros elsewhere. */
-  tril(options?: { diagonal?: number }): Tensor;
-  tril(diagonal?: number): Tensor;
+  tril(options?: { diagonal?: number }): Tensor<D, S>;
+  tril(diagonal?: number): Tensor<D, S>;
   /** The lower triangle of matrices, zeros elsewhere. */
   tril_(options?: { diagonal?: number }): this;
   tril_(diagonal?: number): this;
@@ -3401,28 +3528,31 @@ export interface TensorMethods {
     reduction?: 'none' | 'mean' | 'sum',
   ): Tensor;
   /** The upper triangle of matrices, zeros elsewhere. */
-  triu(options?: { diagonal?: number }): Tensor;
-  triu(diagonal?: number): Tensor;
+  triu(options?: { diagonal?: number }): Tensor<D, S>;
+  triu(diagonal?: number): Tensor<D, S>;
   /** The upper triangle of matrices, zeros elsewhere. */
   triu_(options?: { diagonal?: number }): this;
   triu_(diagonal?: number): this;
   /** Alias of div. */
-  trueDivide(other: Tensor | Scalar, options?: { roundingMode?: 'trunc' | 'floor' | null }): Tensor;
+  trueDivide<O extends Tensor | Scalar>(
+    other: O,
+    options?: { roundingMode?: 'trunc' | 'floor' | null },
+  ): Tensor<PromotedIfFloat[D][KindOf<O>], Beside<S, O>>;
   /** Alias of div. */
   trueDivide_(other: Tensor | Scalar, options?: { roundingMode?: 'trunc' | 'floor' | null }): this;
   /** Integral part of x. */
-  trunc(): Tensor;
+  trunc(): Tensor<D, S>;
   /** Integral part of x. */
   trunc_(): this;
   /** The slices along an axis. */
-  unbind(options?: { dim?: number }): Tensor[];
-  unbind(dim?: number): Tensor[];
+  unbind(options?: { dim?: number }): Tensor<D>[];
+  unbind(dim?: number): Tensor<D>[];
   /** Splits one axis into several. */
-  unflatten(dim: number, sizes: Numbers): Tensor;
+  unflatten(dim: number, sizes: Numbers): Tensor<D>;
   /** Windows along an axis, as a new last axis. */
-  unfold(dimension: number, size: number, step: number): Tensor;
+  unfold(dimension: number, size: number, step: number): Tensor<D>;
   /** A new axis of size 1. */
-  unsqueeze(dim: number): Tensor;
+  unsqueeze(dim: number): Tensor<D>;
   /** interpolate bilinearly, corners aligned. */
   upsampleBilinear(options?: { size?: Numbers | null; scaleFactor?: Numbers | null }): Tensor;
   upsampleBilinear(size: Numbers | null, options?: { scaleFactor?: Numbers | null }): Tensor;
@@ -3437,76 +3567,76 @@ export interface TensorMethods {
     unbiased?: boolean | null;
     keepdim?: boolean;
     correction?: number | null;
-  }): Tensor;
+  }): Tensor<D>;
   var(
     dim: Numbers | null,
     options?: { unbiased?: boolean | null; keepdim?: boolean; correction?: number | null },
-  ): Tensor;
+  ): Tensor<D>;
   var(
     dim: Numbers | null,
     unbiased: boolean | null,
     options?: { keepdim?: boolean; correction?: number | null },
-  ): Tensor;
+  ): Tensor<D>;
   var(
     dim?: Numbers | null,
     unbiased?: boolean | null,
     keepdim?: boolean,
     options?: { correction?: number | null },
-  ): Tensor;
+  ): Tensor<D>;
   /** Variance, with n - 1 in the denominator unless told otherwise. */
-  var(unbiased: boolean): Tensor;
+  var(unbiased: boolean): Tensor<D>;
   /** Variance and mean. */
   varMean(options?: {
     dim?: Numbers | null;
     unbiased?: boolean | null;
     keepdim?: boolean;
     correction?: number | null;
-  }): [Tensor, Tensor];
+  }): [Tensor<D>, Tensor<D>];
   varMean(
     dim: Numbers | null,
     options?: { unbiased?: boolean | null; keepdim?: boolean; correction?: number | null },
-  ): [Tensor, Tensor];
+  ): [Tensor<D>, Tensor<D>];
   varMean(
     dim: Numbers | null,
     unbiased: boolean | null,
     options?: { keepdim?: boolean; correction?: number | null },
-  ): [Tensor, Tensor];
+  ): [Tensor<D>, Tensor<D>];
   varMean(
     dim?: Numbers | null,
     unbiased?: boolean | null,
     keepdim?: boolean,
     options?: { correction?: number | null },
-  ): [Tensor, Tensor];
+  ): [Tensor<D>, Tensor<D>];
   /** Variance and mean. */
-  varMean(unbiased: boolean): [Tensor, Tensor];
+  varMean(unbiased: boolean): [Tensor<D>, Tensor<D>];
   /** dot. */
-  vdot(other: Tensor): Tensor;
+  vdot(other: Tensor): Tensor<D>;
   /** Sums products along a dim. */
-  vecdot(y: Tensor, options?: { dim?: number }): Tensor;
+  vecdot<O extends Tensor>(y: O, options?: { dim?: number }): Tensor<Promoted[D][KindOf<O>]>;
   /** The same storage in another shape; throws where that needs a copy. */
-  view(shape: Numbers): Tensor;
-  view(...shape: number[]): Tensor;
+  view(shape: Numbers): Tensor<D>;
+  view(...shape: number[]): Tensor<D>;
   /** view to the shape of another tensor. */
-  viewAs(other: Tensor): Tensor;
+  viewAs(other: Tensor): Tensor<D>;
   /** Splits along a fixed dim: see tensorSplit. */
-  vsplit(indicesOrSections: Numbers): Tensor[];
+  vsplit(indicesOrSections: Numbers): Tensor<D>[];
   /** x times log1p(y); 0 where x is 0, unless y is NaN. */
-  xlog1py(other: Tensor | Scalar): Tensor;
+  xlog1py<O extends Tensor | Scalar>(other: O): Tensor<PromotedFloat[D][KindOf<O>], Beside<S, O>>;
   /** x times log1p(y); 0 where x is 0, unless y is NaN. */
   xlog1py_(other: Tensor | Scalar): this;
   /** x times the logarithm of y; 0 where x is 0, unless y is NaN. */
-  xlogy(other: Tensor | Scalar): Tensor;
+  xlogy<O extends Tensor | Scalar>(other: O): Tensor<PromotedFloat[D][KindOf<O>], Beside<S, O>>;
   /** x times the logarithm of y; 0 where x is 0, unless y is NaN. */
   xlogy_(other: Tensor | Scalar): this;
   /** Zeros everywhere; zero_ writes them. */
   zero_(): this;
   /** Zeros. In the shape and dtype of a tensor. */
-  zerosLike(options?: {
-    dtype?: DType | null;
+  zerosLike<E extends DType = D>(options?: {
+    dtype?: E | null;
     memoryFormat?: 'contiguous_format' | 'preserve_format' | 'channels_last' | 'channels_last_3d' | null;
-  }): Tensor;
+  }): Tensor<NoInfer<Known<E>>, S>;
   /** Hurwitz zeta function: the sum of (y + k)^-x over k = 0, 1, 2 and so on. NaN for x < 1, infinite at x = 1. */
-  zeta(other: Tensor | Scalar): Tensor;
+  zeta<O extends Tensor | Scalar>(other: O): Tensor<PromotedFloat[D][KindOf<O>], Beside<S, O>>;
   /** Hurwitz zeta function: the sum of (y + k)^-x over k = 0, 1, 2 and so on. NaN for x < 1, infinite at x = 1. */
   zeta_(other: Tensor | Scalar): this;
 }

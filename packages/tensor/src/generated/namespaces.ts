@@ -5,6 +5,8 @@ import type { Numbers, Plain, Scalar } from '../scalars.ts';
 import type { DeviceName } from '../device.ts';
 import type { Tensor } from '../tensor.ts';
 
+import type { Given, Known, Open, Shape } from '../element-types.ts';
+
 export interface TopLevelFunctions {
   /** Absolute value. The lowest integer stays as it is. */
   abs(input: Tensor, options?: { out?: Tensor }): Tensor;
@@ -990,8 +992,11 @@ export interface TopLevelFunctions {
   einsum(equation: string, operands: readonly Tensor[], options?: { out?: Tensor }): Tensor;
   einsum(equation: string, ...operands: Tensor[]): Tensor;
   /** Zeros: memory is never handed out with old contents. */
-  empty(size: Numbers, options?: { dtype?: DType | null; out?: Tensor; device?: DeviceName }): Tensor;
-  empty(...size: number[]): Tensor;
+  empty<E extends DType = 'f32', N extends Shape = Open>(
+    size: Given<N>,
+    options?: { dtype?: E | null; out?: Tensor<E>; device?: DeviceName },
+  ): Tensor<NoInfer<Known<E>>, N>;
+  empty(...size: number[]): Tensor<'f32'>;
   /** Zeros: memory is never handed out with old contents. In the shape and dtype of a tensor. */
   emptyLike(
     input: Tensor,
@@ -1022,8 +1027,15 @@ export interface TopLevelFunctions {
   /** exp(x) - 1, accurate near 0. */
   expm1(input: Tensor, options?: { out?: Tensor }): Tensor;
   /** Ones on the diagonal. */
-  eye(n: number, options?: { m?: number | null; dtype?: DType | null; out?: Tensor; device?: DeviceName }): Tensor;
-  eye(n: number, m?: number | null, options?: { dtype?: DType | null; out?: Tensor; device?: DeviceName }): Tensor;
+  eye<E extends DType = 'f32'>(
+    n: number,
+    options?: { m?: number | null; dtype?: E | null; out?: Tensor<E>; device?: DeviceName },
+  ): Tensor<NoInfer<Known<E>>>;
+  eye<E extends DType = 'f32'>(
+    n: number,
+    m?: number | null,
+    options?: { dtype?: E | null; out?: Tensor<E>; device?: DeviceName },
+  ): Tensor<NoInfer<Known<E>>>;
   /** One value everywhere; fill_ writes it. */
   fill(input: Tensor, value: Tensor | Scalar, options?: { out?: Tensor }): Tensor;
   /** Alias of trunc. */
@@ -1058,7 +1070,11 @@ export interface TopLevelFunctions {
   /** Mantissa and exponent. */
   frexp(input: Tensor): [Tensor, Tensor];
   /** One value. */
-  full(size: Numbers, fillValue: Scalar, options?: { dtype?: DType | null; out?: Tensor; device?: DeviceName }): Tensor;
+  full<E extends DType = Open, N extends Shape = Open>(
+    size: Given<N>,
+    fillValue: Scalar,
+    options?: { dtype?: E | null; out?: Tensor<E>; device?: DeviceName },
+  ): Tensor<NoInfer<Known<E>>, N>;
   /** One value, in the shape and dtype of a tensor. */
   fullLike(
     input: Tensor,
@@ -1381,12 +1397,12 @@ export interface TopLevelFunctions {
   /** Logarithm of the absolute value of the gamma function. */
   lgamma(input: Tensor, options?: { out?: Tensor }): Tensor;
   /** Evenly spaced values, both ends included. */
-  linspace(
+  linspace<E extends DType = 'f32'>(
     start: Scalar,
     end: Scalar,
     steps: number,
-    options?: { dtype?: DType | null; out?: Tensor; device?: DeviceName },
-  ): Tensor;
+    options?: { dtype?: E | null; out?: Tensor<E>; device?: DeviceName },
+  ): Tensor<NoInfer<Known<E>>>;
   /** Natural logarithm. */
   log(input: Tensor, options?: { out?: Tensor }): Tensor;
   /** Logarithm to base 10. */
@@ -1420,19 +1436,19 @@ export interface TopLevelFunctions {
   logit(input: Tensor, options?: { eps?: number | null; out?: Tensor }): Tensor;
   logit(input: Tensor, eps?: number | null, options?: { out?: Tensor }): Tensor;
   /** base to the power of evenly spaced values. */
-  logspace(
+  logspace<E extends DType = 'f32'>(
     start: Scalar,
     end: Scalar,
     steps: number,
-    options?: { base?: number; dtype?: DType | null; out?: Tensor; device?: DeviceName },
-  ): Tensor;
-  logspace(
+    options?: { base?: number; dtype?: E | null; out?: Tensor<E>; device?: DeviceName },
+  ): Tensor<NoInfer<Known<E>>>;
+  logspace<E extends DType = 'f32'>(
     start: Scalar,
     end: Scalar,
     steps: number,
     base?: number,
-    options?: { dtype?: DType | null; out?: Tensor; device?: DeviceName },
-  ): Tensor;
+    options?: { dtype?: E | null; out?: Tensor<E>; device?: DeviceName },
+  ): Tensor<NoInfer<Known<E>>>;
   /** log of the sum of exp, without overflow. */
   logsumexp(input: Tensor, dim: Numbers, options?: { keepdim?: boolean; out?: Tensor }): Tensor;
   logsumexp(input: Tensor, dim: Numbers, keepdim?: boolean, options?: { out?: Tensor }): Tensor;
@@ -1723,8 +1739,11 @@ export interface TopLevelFunctions {
   /** Alias of ne. */
   notEqual(input: Tensor | Scalar, other: Tensor | Scalar, options?: { out?: Tensor }): Tensor;
   /** Ones. */
-  ones(size: Numbers, options?: { dtype?: DType | null; out?: Tensor; device?: DeviceName }): Tensor;
-  ones(...size: number[]): Tensor;
+  ones<E extends DType = 'f32', N extends Shape = Open>(
+    size: Given<N>,
+    options?: { dtype?: E | null; out?: Tensor<E>; device?: DeviceName },
+  ): Tensor<NoInfer<Known<E>>, N>;
+  ones(...size: number[]): Tensor<'f32'>;
   /** Ones. In the shape and dtype of a tensor. */
   onesLike(
     input: Tensor,
@@ -2206,17 +2225,17 @@ export interface TopLevelFunctions {
   tril(input: Tensor, options?: { diagonal?: number; out?: Tensor }): Tensor;
   tril(input: Tensor, diagonal?: number, options?: { out?: Tensor }): Tensor;
   /** Row and column numbers of the lower triangle. */
-  trilIndices(
+  trilIndices<E extends DType = 'i64'>(
     row: number,
     col: number,
-    options?: { offset?: number; dtype?: DType | null; out?: Tensor; device?: DeviceName },
-  ): Tensor;
-  trilIndices(
+    options?: { offset?: number; dtype?: E | null; out?: Tensor<E>; device?: DeviceName },
+  ): Tensor<NoInfer<Known<E>>>;
+  trilIndices<E extends DType = 'i64'>(
     row: number,
     col: number,
     offset?: number,
-    options?: { dtype?: DType | null; out?: Tensor; device?: DeviceName },
-  ): Tensor;
+    options?: { dtype?: E | null; out?: Tensor<E>; device?: DeviceName },
+  ): Tensor<NoInfer<Known<E>>>;
   /** Distance to the positive less that to the negative, plus a margin. */
   tripletMarginLoss(
     anchor: Tensor,
@@ -2333,17 +2352,17 @@ export interface TopLevelFunctions {
   triu(input: Tensor, options?: { diagonal?: number; out?: Tensor }): Tensor;
   triu(input: Tensor, diagonal?: number, options?: { out?: Tensor }): Tensor;
   /** Row and column numbers of the upper triangle. */
-  triuIndices(
+  triuIndices<E extends DType = 'i64'>(
     row: number,
     col: number,
-    options?: { offset?: number; dtype?: DType | null; out?: Tensor; device?: DeviceName },
-  ): Tensor;
-  triuIndices(
+    options?: { offset?: number; dtype?: E | null; out?: Tensor<E>; device?: DeviceName },
+  ): Tensor<NoInfer<Known<E>>>;
+  triuIndices<E extends DType = 'i64'>(
     row: number,
     col: number,
     offset?: number,
-    options?: { dtype?: DType | null; out?: Tensor; device?: DeviceName },
-  ): Tensor;
+    options?: { dtype?: E | null; out?: Tensor<E>; device?: DeviceName },
+  ): Tensor<NoInfer<Known<E>>>;
   /** Alias of div. */
   trueDivide(
     input: Tensor | Scalar,
@@ -2430,8 +2449,11 @@ export interface TopLevelFunctions {
   /** x times the logarithm of y; 0 where x is 0, unless y is NaN. */
   xlogy(input: Tensor | Scalar, other: Tensor | Scalar, options?: { out?: Tensor }): Tensor;
   /** Zeros. */
-  zeros(size: Numbers, options?: { dtype?: DType | null; out?: Tensor; device?: DeviceName }): Tensor;
-  zeros(...size: number[]): Tensor;
+  zeros<E extends DType = 'f32', N extends Shape = Open>(
+    size: Given<N>,
+    options?: { dtype?: E | null; out?: Tensor<E>; device?: DeviceName },
+  ): Tensor<NoInfer<Known<E>>, N>;
+  zeros(...size: number[]): Tensor<'f32'>;
   /** Zeros. In the shape and dtype of a tensor. */
   zerosLike(
     input: Tensor,
