@@ -99,6 +99,34 @@ describe('guards', () => {
     expect(new Model().forward(full([3], 4)).toArray()).toEqual([9, 9, 9]);
   });
 
+  test('a decorator of experimentalDecorators gives the descriptor with the compiled method', () => {
+    class Model {
+      readonly weight = full([3], 2);
+      forward(x: Tensor): Tensor {
+        return x.mul(this.weight);
+      }
+      static twice(x: Tensor): Tensor {
+        return x.mul(2);
+      }
+      // eslint-disable-next-line @typescript-eslint/class-literal-property-style -- an accessor is what is tried
+      get size(): number {
+        return 3;
+      }
+    }
+    const own = (of: object, key: string): PropertyDescriptor => Object.getOwnPropertyDescriptor(of, key) ?? {};
+    const plain = own(Model.prototype, 'forward') as TypedPropertyDescriptor<(x: Tensor) => Tensor>;
+    const compiled = compile({ fullgraph: true })(Model.prototype, 'forward', plain);
+    expect({ ...compiled, value: undefined }).toEqual({ ...plain, value: undefined });
+    Object.defineProperty(Model.prototype, 'forward', compiled);
+    expect(new Model().forward(full([3], 4)).toArray()).toEqual([8, 8, 8]);
+    expect(compiled.value).not.toBe(plain.value);
+    const twice = compile(Model, 'twice', own(Model, 'twice') as TypedPropertyDescriptor<(x: Tensor) => Tensor>);
+    expect(twice.value?.(full([1], 3)).item()).toBe(6);
+    expect(() => compile(Model.prototype, 'size', own(Model.prototype, 'size') as never)).toThrow(
+      expect.objectContaining({ code: 'COMPILE_TARGET' }),
+    );
+  });
+
   test('the second size of an axis makes it symbolic, and then serves every size', () => {
     const compiled = compile((x: Tensor) => x.softmax(-1));
     for (const rows of [3, 5, 8, 13, 21]) {

@@ -89,7 +89,7 @@ const strict = {
   exactOptionalPropertyTypes: true,
 };
 
-const typed = ['right.ts', 'wrong.ts', 'model.ts'];
+const typed = ['right.ts', 'wrong.ts', 'model.ts', 'decorated.ts'];
 
 /** Type-checks the programs of right and of wrong uses, by the project's compiler or another. */
 export function checkTypes(

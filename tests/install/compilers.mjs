@@ -33,7 +33,16 @@ export function typeRows({ home, archive, tools }) {
           checkTypes(folder, { options });
         },
       }));
-      return [install, ...checks];
+      const legacy = {
+        name: `${name}: experimentalDecorators`,
+        check: () => {
+          checkTypes(folder, {
+            options: { ...ways[0], experimentalDecorators: true },
+            files: ['right.ts', 'wrong.ts', 'decorated.ts'],
+          });
+        },
+      };
+      return [install, ...checks, ...(types.length > 0 ? [legacy] : [])];
     }),
   );
 }

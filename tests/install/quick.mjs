@@ -7,7 +7,8 @@ import { makeProject } from './projects.mjs';
 
 const root = join(import.meta.dirname, '../..');
 const compiler = join(root, 'node_modules/typescript/bin/tsc');
-const files = ['right.ts', 'wrong.ts', 'model.ts', 'cjs/right.ts', 'cjs/wrong.ts', 'cjs/model.ts'];
+const programs = ['right.ts', 'wrong.ts', 'model.ts', 'decorated.ts'];
+const files = programs.flatMap((file) => [file, `cjs/${file}`]);
 const options = { module: 'node16', moduleResolution: 'node16' };
 
 /** Packs what is built, beside the archive that `npm run pack` leaves. */
@@ -24,8 +25,7 @@ export function quickRows({ home, archive, tools }) {
         makeProject(esm, { archive, tools });
         // It finds the packages of the folder around it.
         mkdirSync(cjs);
-        for (const file of ['program.cjs', 'right.ts', 'wrong.ts', 'model.ts'])
-          cpSync(join(esm, file), join(cjs, file));
+        for (const file of ['program.cjs', ...programs]) cpSync(join(esm, file), join(cjs, file));
         writeFileSync(join(cjs, 'package.json'), '{}');
         checkFiles(esm);
       },

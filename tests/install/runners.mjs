@@ -38,6 +38,12 @@ export function runnerRows({ home, archive, tools }) {
     row('tsx, cjs', { kind: 'cjs', more: ['tsx@4'] }, (folder) => {
       checkProgram(folder, { args: ['--import', 'tsx'], program: 'main.ts', source });
     }),
+    ...[false, true].map((experimentalDecorators) =>
+      row(`decorators, ${experimentalDecorators ? 'legacy' : 'standard'}`, { more: ['tsx@4'] }, (folder) => {
+        writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify({ compilerOptions: { experimentalDecorators } }));
+        run([process.execPath, '--import', 'tsx', 'decorated.ts'], { cwd: folder, env: cacheOf(folder) });
+      }),
+    ),
     row('ts-node, cjs', { kind: 'cjs', more: ['ts-node@10', 'typescript@5.9.3', '@types/node@20'] }, (folder) => {
       const options = {
         compilerOptions: { module: 'node16', moduleResolution: 'node16', target: 'es2022', strict: true },

@@ -1,6 +1,8 @@
 // compile(fn): a function over tensors becomes one that runs compiled. Also a method decorator.
 import { uncompiled } from './trace/call-marks.ts';
 import { badOption, deferredFunction, notAFunction } from './errors.ts';
+import { isLegacy, legacyMethod } from './legacy-decorators.ts';
+import type { LegacyArguments } from './legacy-decorators.ts';
 import { CompiledCode } from './trace/compiled-code.ts';
 import type { CacheInfo } from './trace/cache-info.ts';
 import type { AnyFunction } from './trace/compiled-code.ts';
@@ -46,7 +48,15 @@ interface SynchronousOnly {
 type Synchronous<F extends AnyFunction> =
   IsAny<ReturnType<F>> extends true ? unknown : F extends Deferred ? SynchronousOnly : unknown;
 
-type MethodDecorator = <F extends AnyFunction>(method: F & Synchronous<F>, context: ClassMethodDecoratorContext) => F;
+interface MethodDecorator {
+  <F extends AnyFunction>(method: F & Synchronous<F>, context: ClassMethodDecoratorContext): F;
+  /** Under `experimentalDecorators`. */
+  <F extends AnyFunction>(
+    owner: object,
+    key: string | symbol,
+    descriptor: TypedPropertyDescriptor<F>,
+  ): TypedPropertyDescriptor<F>;
+}
 
 /**
  * Compiles a function over tensors. The first call traces it, builds native code and runs that; later calls whose
@@ -63,6 +73,7 @@ type MethodDecorator = <F extends AnyFunction>(method: F & Synchronous<F>, conte
  *   constructor(readonly weight: Tensor) {}
  *   @compile({ fullgraph: true }) forward(x: Tensor) { return x.linear(this.weight).relu(); }
  * }
+ * // The same under experimentalDecorators.
  * @throws UserError OPTION_UNKNOWN, OPTION_VALUE, COMPILE_TARGET, ASYNC_FUNCTION at once; what the function itself throws when called
  * @see torch.compile
  */
@@ -72,29 +83,45 @@ export function compile<F extends Deferred>(
 ): SynchronousOnly;
 export function compile<F extends AnyFunction>(fn: F, options?: FunctionOptions<F>): CompiledFunction<F>;
 export function compile<F extends AnyFunction>(method: F & Synchronous<F>, context: ClassMethodDecoratorContext): F;
+export function compile<F extends AnyFunction>(
+  owner: object,
+  key: string | symbol,
+  descriptor: TypedPropertyDescriptor<F>,
+): TypedPropertyDescriptor<F>;
 export function compile(options?: CompileOptions): MethodDecorator;
-export function compile(
+export function compile(...given: readonly unknown[]): unknown {
+  if (isLegacy(given)) return compileLegacy(given, {});
+  return compileGiven(...(given as Parameters<typeof compileGiven>));
+}
+
+function compileGiven(
   target: AnyFunction | CompileOptions = {},
   second?: FunctionOptions<AnyFunction> | ClassMethodDecoratorContext,
 ): unknown {
   if (typeof target === 'function') {
-    if (isDecoratorContext(second)) return compileMethod(target, {}, second);
+    if (isDecoratorContext(second)) return compileMethod(target, second, {});
     return compileFunction(target, second ?? {});
   }
   if (typeof target !== 'object' || (target as unknown) === null) throw notAFunction(target);
   checkOptions(target, reportOnce);
   if ('examples' in target)
     throw badOption('examples', target.examples, 'for functions: a method has no instance to be called on');
-  return (method: AnyFunction, context: ClassMethodDecoratorContext) => compileMethod(method, target, context);
+  return (...decorated: readonly unknown[]) =>
+    isLegacy(decorated)
+      ? compileLegacy(decorated, target)
+      : compileMethod(...(decorated as readonly [AnyFunction, ClassMethodDecoratorContext]), target);
 }
 
 const isDecoratorContext = (value: unknown): value is ClassMethodDecoratorContext =>
   typeof value === 'object' && value !== null && 'kind' in value && 'addInitializer' in value;
 
+const compileLegacy = (given: LegacyArguments, options: CompileOptions): PropertyDescriptor =>
+  legacyMethod(given, (method, name) => compileFunction(method, { name, ...options }), notAFunction);
+
 function compileMethod(
   method: AnyFunction,
-  options: CompileOptions,
   context: ClassMethodDecoratorContext,
+  options: CompileOptions,
 ): AnyFunction {
   return compileFunction(method, { name: String(context.name), ...options });
 }

@@ -3,13 +3,23 @@
 import { recorderInUse } from '@tsinductor/tensor/internal';
 import type { AnyFunction } from './compiled-code.ts';
 import { badDisableOption, notCallable } from '../errors.ts';
+import { isLegacy, legacyMethod } from '../legacy-decorators.ts';
+import type { LegacyArguments } from '../legacy-decorators.ts';
 
 export interface DisableOptions {
   /** Why, for the error under `fullgraph` and for `explain`. */
   readonly reason?: string;
 }
 
-type MethodDecorator = <F extends AnyFunction>(method: F, context: ClassMethodDecoratorContext) => F;
+interface MethodDecorator {
+  <F extends AnyFunction>(method: F, context: ClassMethodDecoratorContext): F;
+  /** Under `experimentalDecorators`. */
+  <F extends AnyFunction>(
+    owner: object,
+    key: string | symbol,
+    descriptor: TypedPropertyDescriptor<F>,
+  ): TypedPropertyDescriptor<F>;
+}
 
 type Callable = (this: unknown, ...args: unknown[]) => unknown;
 
@@ -32,15 +42,33 @@ export const uncompiled: unique symbol = Symbol('tsinductor.uncompiled') as neve
  */
 export function disable<F extends AnyFunction>(fn: F, options?: DisableOptions): F;
 export function disable<F extends AnyFunction>(method: F, context: ClassMethodDecoratorContext): F;
+export function disable<F extends AnyFunction>(
+  owner: object,
+  key: string | symbol,
+  descriptor: TypedPropertyDescriptor<F>,
+): TypedPropertyDescriptor<F>;
 export function disable(options?: DisableOptions): MethodDecorator;
-export function disable(
+export function disable(...given: readonly unknown[]): unknown {
+  if (isLegacy(given)) return disableLegacy(given, {});
+  return disableGiven(...(given as Parameters<typeof disableGiven>));
+}
+
+const disableLegacy = (given: LegacyArguments, options: DisableOptions): PropertyDescriptor =>
+  legacyMethod(
+    given,
+    (method) => disabled(method, options),
+    (what) => notCallable('disable', what),
+  );
+
+function disableGiven(
   target: AnyFunction | DisableOptions = {},
   second: DisableOptions | ClassMethodDecoratorContext = {},
 ): unknown {
   if (typeof target === 'function') return disabled(target, isDecoratorContext(second) ? {} : second);
   if (typeof target !== 'object' || (target as unknown) === null) throw notCallable('disable', target);
   checkDisableOptions(target);
-  return (method: AnyFunction) => disabled(method, target);
+  return (...decorated: readonly unknown[]) =>
+    isLegacy(decorated) ? disableLegacy(decorated, target) : disabled(decorated[0] as AnyFunction, target);
 }
 
 function disabled<F extends AnyFunction>(fn: F, options: DisableOptions): F {
@@ -69,7 +97,19 @@ function disabled<F extends AnyFunction>(fn: F, options: DisableOptions): F {
  * const step = compile((x: Tensor) => norm(x).mul(2), { fullgraph: true }); // one graph; stats.traced stays 1
  * @see torch.compiler.allow_in_graph
  */
-export function allowInGraph<F extends AnyFunction>(fn: F, _context?: ClassMethodDecoratorContext): F {
+export function allowInGraph<F extends AnyFunction>(fn: F, context?: ClassMethodDecoratorContext): F;
+export function allowInGraph<F extends AnyFunction>(
+  owner: object,
+  key: string | symbol,
+  descriptor: TypedPropertyDescriptor<F>,
+): TypedPropertyDescriptor<F>;
+export function allowInGraph(...given: readonly unknown[]): unknown {
+  return isLegacy(given)
+    ? legacyMethod(given, allowed, (what) => notCallable('allowInGraph', what))
+    : allowed(given[0] as AnyFunction);
+}
+
+function allowed<F extends AnyFunction>(fn: F): F {
   if (typeof fn !== 'function') throw notCallable('allowInGraph', fn);
   return wrapped(fn, (work) => {
     const recorder = recorderInUse();

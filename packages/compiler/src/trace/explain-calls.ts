@@ -86,7 +86,7 @@ function needsOpening(differing: readonly Differing[], { logs, opensArguments }:
     if (isArgument(place)) return opensArguments || place.dtype === undefined;
     const { parameters } = at(logs[0].calls, place.call).made.operator;
     const type = parameters.find(({ name }) => name === place.where)?.type;
-    return type === 'float' || type === 'scalar' || type === 'floats' || type === 'any';
+    return type === 'float' || type === 'scalar' || type === 'size' || type === 'floats' || type === 'any';
   });
 }
 
