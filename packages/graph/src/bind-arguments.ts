@@ -90,7 +90,7 @@ function matchParameters({ parameters }: Operator, { positional, named, name }: 
   positional.forEach((value, position) => {
     if (value === undefined) return;
     const parameter = rest !== -1 && position >= rest ? places[rest] : places[position];
-    if (parameter === undefined) throw tooManyArguments(name, positional.length, known);
+    if (parameter === undefined) throw tooManyArguments(name, known, { given: positional.length, most: places.length });
     if (parameter.variadic !== true) values.set(parameter.name, value);
   });
   const variadic = places[rest];
@@ -199,13 +199,20 @@ function encode(parameter: Parameter, value: unknown, { environment, name }: Cal
   const bound = read({ value, parameter, environment });
   if (bound === undefined) {
     const words = choices === undefined ? [] : [`one of ${quoted(choices)}`];
-    throw argumentType(
-      name,
-      parameter.name,
-      (type === 'string' && words.length > 0 ? words : [wanted, ...words]).join(', or '),
-    );
+    const accepted = type === 'string' && words.length > 0 ? words : [wanted, ...words];
+    throw argumentType(name, parameter.name, { wanted: accepted.join(', or '), given: sortOf(value, environment) });
   }
   return bound;
+}
+
+/** What a value is, for messages. */
+function sortOf(value: unknown, environment: BindingEnvironment): string {
+  if (environment.isTensor(value)) return 'a tensor';
+  if (Array.isArray(value)) return 'an array';
+  if (typeof value === 'string') return `'${value.slice(0, 40)}'`;
+  if (value === null) return 'null';
+  const isPlain = typeof value === 'number' || typeof value === 'boolean' || typeof value === 'bigint';
+  return isPlain ? String(value) : `a value of type ${typeof value}`;
 }
 
 const quoted = (words: readonly string[]): string => words.map((word) => `'${word}'`).join(', ');

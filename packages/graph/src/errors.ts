@@ -27,15 +27,18 @@ export const shapeMismatch = (message: string, hint?: string): UserError =>
 export const cannotBroadcast = (a: readonly Index[], b: readonly Index[], axis: string): UserError =>
   shapeMismatch(`cannot broadcast ${printShape(a)} with ${printShape(b)}: ${axis}`, 'insert a reshape or an expand');
 
-export const dtypeUnsupported = (
-  operator: string,
-  dtype: DType,
-  remedy = 'cast it first, as in x.to(f32)',
-): UserError => new UserError('DTYPE_UNSUPPORTED', `${operator} does not accept ${dtype}`, { hint: remedy });
+/** `accepted`: the dtypes that it takes, or what to do where they are not all there is to it. */
+export const dtypeUnsupported = (operator: string, dtype: DType, accepted: readonly DType[] | string): UserError =>
+  new UserError('DTYPE_UNSUPPORTED', `${operator} does not take ${dtype}`, {
+    hint: typeof accepted === 'string' ? accepted : `cast the operands to one of ${accepted.join(', ')}`,
+  });
 
-/** Two tensors have dtypes that do not go together. */
-export const dtypeMismatch = (operator: string, what: string): UserError =>
-  new UserError('DTYPE_MISMATCH', `${operator}: ${what}`, { hint: 'cast one of them to the dtype of the other' });
+/** Two tensors have dtypes that do not go together, or one has not the dtype that it must have (`must be bool`). */
+export const dtypeMismatch = (operator: string, what: string): UserError => {
+  const [, wanted] = /must be (\w+)$/.exec(what) ?? [];
+  const hint = wanted === undefined ? 'cast one of them to the dtype of the other' : `cast it, as in x.to('${wanted}')`;
+  return new UserError('DTYPE_MISMATCH', `${operator}: ${what}`, { hint });
+};
 
 export const dimOutOfRange = (dim: number, rank: number): UserError =>
   new UserError('DIM_OUT_OF_RANGE', `dim ${String(dim)} of a tensor of rank ${String(rank)}`, {
@@ -61,8 +64,15 @@ export const emptyReduction = (operator: string): UserError =>
   });
 
 /** An argument is of another kind than the operator takes. */
-export const argumentType = (operator: string, parameter: string, wanted: string): UserError =>
-  new UserError('ARGUMENT_TYPE', `${operator}: ${parameter} must be ${wanted}`);
+export function argumentType(
+  operator: string,
+  parameter: string,
+  kinds: string | { readonly wanted: string; readonly given: string },
+): UserError {
+  const { wanted, given } = typeof kinds === 'string' ? { wanted: kinds, given: undefined } : kinds;
+  const found = given === undefined ? '' : `, and is ${given}`;
+  return new UserError('ARGUMENT_TYPE', `${operator}: ${parameter} must be ${wanted}${found}`);
+}
 
 /** An argument has a value that the operator cannot take. */
 export const argumentValue = (operator: string, what: string, hint?: string): UserError =>
@@ -93,10 +103,18 @@ export const argumentRepeated = (operator: string, name: string): UserError =>
     hint: 'give it once',
   });
 
-export const tooManyArguments = (operator: string, given: number, signature: string): UserError =>
-  new UserError('ARGUMENT_COUNT', `${operator} takes fewer than ${String(given)} positional arguments`, {
-    hint: `call ${signature}`,
-  });
+export const tooManyArguments = (
+  operator: string,
+  signature: string,
+  { given, most }: { readonly given: number; readonly most: number },
+): UserError =>
+  new UserError(
+    'ARGUMENT_COUNT',
+    `${operator} takes ${String(most)} arguments by position, and ${String(given)} are given`,
+    {
+      hint: `call ${signature}`,
+    },
+  );
 
 export const unsupported = (what: string, remedy: string): UserError =>
   new UserError('UNSUPPORTED', `${what} is not supported`, { hint: remedy });

@@ -56,7 +56,7 @@ function complete(entry: Entry): Operator {
     const first = args.find(isValue);
     if (entry.accepts === undefined || first === undefined) return;
     const { dtype } = 'meta' in context ? context.meta(first) : context.metaOf(first);
-    if (!entry.accepts.includes(dtype)) throw dtypeUnsupported(entry.name, dtype);
+    if (!entry.accepts.includes(dtype)) throw dtypeUnsupported(entry.name, dtype, entry.accepts);
   };
   if (decompose === undefined) {
     if (infer === undefined) throw brokenGraph(`operator ${entry.name} has neither metas nor a decomposition`);

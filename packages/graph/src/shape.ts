@@ -1,6 +1,6 @@
 // Arithmetic on shapes and dims: what every operator's shape rule is made of. Sizes are Indexes and may be symbolic; a
 // question that the expressions do not answer goes to the SizeEnvironment, which records what it assumed.
-import { add, floorDivide, int, maximum, multiply, subtract } from '@tsinductor/ir';
+import { add, floorDivide, int, maximum, multiply, printIndex, subtract } from '@tsinductor/ir';
 import type { Index } from '@tsinductor/ir';
 import { at } from '@tsinductor/base';
 import {
@@ -70,11 +70,7 @@ function broadcastTwo(sizes: SizeEnvironment, a: Shape, b: Shape): Shape {
     const right = b[axis - rank + b.length] ?? one;
     const size = sizes.broadcast(left, right);
     if (size === undefined) {
-      throw cannotBroadcast(
-        a,
-        b,
-        `axis ${String(axis)} is ${printShape([left])} and ${printShape([right])}`.replace(/[[\]]/g, ''),
-      );
+      throw cannotBroadcast(a, b, `axis ${String(axis)} is ${printIndex(left)} and ${printIndex(right)}`);
     }
     return size;
   });
@@ -97,7 +93,7 @@ export function expandedShape(sizes: SizeEnvironment, shape: Shape, target: Shap
   }
   const negative = target.find((size) => size.kind === 'int' && size.value < -1);
   if (negative !== undefined)
-    throw argumentValue('expand', `a size of ${printShape([negative])}`, 'sizes are 0 or more, or -1 to keep one');
+    throw argumentValue('expand', `a size of ${printIndex(negative)}`, 'sizes are 0 or more, or -1 to keep one');
   return counted(
     target.map((wanted, axis) => {
       const size = shape[axis - lead];
@@ -107,7 +103,7 @@ export function expandedShape(sizes: SizeEnvironment, shape: Shape, target: Shap
       }
       if (size === undefined || sizes.same(size, wanted) || sizes.isOne(size)) return wanted;
       throw shapeMismatch(
-        `cannot expand ${printShape(shape)} to ${printShape(target)}: axis ${String(axis)} is not 1`,
+        `cannot expand ${printShape(shape)} to ${printShape(target)}: axis ${String(axis)} is ${printIndex(size)}, and not 1`,
         'only axes of size 1 expand',
       );
     }),
@@ -131,7 +127,10 @@ export function reshapedShape(sizes: SizeEnvironment, shape: Shape, target: Shap
     throw shapeMismatch(`shape ${printShape(target)} has a negative size`);
   const count = product(shape);
   const wrong = (): Error =>
-    shapeMismatch(`cannot reshape ${printShape(shape)} to ${printShape(target)}: the numbers of elements differ`);
+    shapeMismatch(
+      `cannot reshape ${printShape(shape)} to ${printShape(target)}: there are ${printIndex(count)} elements`,
+      'give sizes whose product is that, or one -1 for what the others leave',
+    );
   if (unknown === 0) {
     if (!sizes.same(count, product(target))) throw wrong();
     return target;

@@ -31,10 +31,14 @@ export const isCheckFailure = (error: unknown): error is UserError =>
 export const badValues = ({ op, what, location }: CheckSite, remedy: string): UserError =>
   new UserError('ARGUMENT_VALUE', `${op}: ${what}`, { hint: remedy, location });
 
+/** `the index of dim 1` with its value: `index 7 of dim 1`. */
+const whichIndex = (what: string, value: FoundIndex['value']): string =>
+  what.startsWith('the index') ? `index ${String(value)}${what.slice('the index'.length)}` : `${what} ${String(value)}`;
+
 const indexOutOfRange = (site: CheckSite, { value, size, wraps }: FoundIndex): UserError =>
   new UserError(
     'INDEX_OUT_OF_RANGE',
-    `${site.op}: ${site.what} ${String(value)} is out of range for a size of ${String(size)}`,
+    `${site.op}: ${whichIndex(site.what, value)} is out of range for a size of ${String(size)}`,
     {
       hint:
         size === 0

@@ -7,6 +7,7 @@ import type { Open } from './element-types.ts';
 import { extremesOf, firstOf, op, placesOf, positionsOf, readCount, readNumbers, zerosOfSize } from './compaction.ts';
 import { countedValues } from './counted-values.ts';
 import type { CountedValues } from './counted-values.ts';
+import { calledAs } from './called-operator.ts';
 import { dispatch, dispatchOne } from './dispatch.ts';
 import { besideOperands } from './device.ts';
 import { badArgument, notATensor } from './errors.ts';
@@ -81,7 +82,7 @@ function on<T>(name: string, input: unknown, work: (input: Tensor) => T): T {
     if (!isTensor(input)) throw notATensor(name, input);
     return besideOperands([input], () => work(input));
   } catch (error) {
-    throw located(error);
+    throw located(calledAs(name, error));
   }
 }
 

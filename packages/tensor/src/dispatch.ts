@@ -6,6 +6,7 @@ import { copyWithHistory } from './autograd/call-node.ts';
 import { isTracking, requiresGrad } from './autograd/record.ts';
 import { bindCall, noOptions, operatorNamed } from './bound-call.ts';
 import type { BoundCall, GivenCall, Named } from './bound-call.ts';
+import { calledAs } from './called-operator.ts';
 import { besideOperands, onDevice, parseDevice } from './device.ts';
 import type { Device } from './device.ts';
 import { badArgument, notATensor, unknownOption } from './errors.ts';
@@ -26,7 +27,7 @@ export function dispatch(name: string, positional: readonly unknown[], named: Na
     const result = device === undefined ? call() : onDevice(deviceFor(name, device), call);
     return out === undefined ? result : writeOut(name, result, out);
   } catch (error) {
-    throw located(error);
+    throw located(calledAs(name, error));
   }
 }
 
@@ -104,6 +105,6 @@ export function dispatchInPlace(name: string, positional: readonly unknown[], na
     if (result !== target) result.dispose();
     return target;
   } catch (error) {
-    throw located(error);
+    throw located(calledAs(name, error));
   }
 }

@@ -3,6 +3,7 @@
 import { at, stableHash } from '@tsinductor/base';
 import { fingerprint } from '@tsinductor/config';
 import { printGraph } from '@tsinductor/graph';
+import { checkFailed } from '../errors.ts';
 import type { Executable } from '../run/executable.ts';
 import { NativeExecutable } from '../run/native-executable.ts';
 import { makePlan, reportOfPlan } from '../run/plan.ts';
@@ -75,12 +76,12 @@ export class NativeBatch implements BatchCompiler<GeneratedBatch, string> {
     const { bridge, threads, isa } = this.#machine;
     const backend = this.#backend;
     const { sizeAsserts, scalarAsserts } = this.#builder.config;
-    const siteOf = (site: number): ReturnType<BatchBackend['failureOf']> =>
-      program.sites[site] ?? backend.failureOf(site, this.#machine, library);
+    const failureOf = (site: number): Error =>
+      checkFailed(program.sites[site] ?? backend.failureOf(site, this.#machine, library));
     const entry = bridge.load(library, plan.entry);
     return new NativeExecutable(
       plan,
-      { bridge, threads, entry, siteOf, sizeAsserts, scalarAsserts },
+      { bridge, threads, entry, failureOf, sizeAsserts, scalarAsserts },
       { ...reportOfPlan(plan), graph: printGraph(graph), runsOn: `${backend.name} for ${isa}` },
     );
   }

@@ -15,7 +15,7 @@ import { checkIndexLimits } from '../run/check-index-limits.ts';
 import type { Executable } from '../run/executable.ts';
 import { NativeExecutable } from '../run/native-executable.ts';
 import { makePlan, reportOfPlan } from '../run/plan.ts';
-import { siteFinder } from '../run/site-finder.ts';
+import { failureFinder } from '../run/site-finder.ts';
 import { placeOfArtifacts } from './artifacts.ts';
 import type { Artifact } from './read-artifact.ts';
 import { buildFingerprint } from './build-fingerprint.ts';
@@ -187,7 +187,7 @@ export class NativeCompiler implements BesideCompiler<NativeJob, GeneratedNative
     const entry = bridge.load(artifact.library, plan.entry);
     const profile = openProfile(plan, config, this.#surroundingsOf(job));
     const { sizeAsserts, scalarAsserts } = config;
-    const code = { bridge, entry, threads, siteOf: siteFinder(traced), sizeAsserts, scalarAsserts, profile };
+    const code = { bridge, entry, threads, failureOf: failureFinder(traced), sizeAsserts, scalarAsserts, profile };
     const executable = new NativeExecutable(plan, code, {
       ...reportOfPlan(plan),
       get graph() {

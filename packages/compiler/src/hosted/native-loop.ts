@@ -16,7 +16,7 @@ export interface LoopArguments {
   readonly stacked: readonly Tensor[];
 }
 
-/** The last values of what is carried; undefined where a body is no native code of the CPU, or its results are not contiguous. */
+/** The last values of what is carried; undefined where a body is no native code of the CPU, its results are not contiguous, or a check fails. */
 export function runNativeLoop(loop: LoopArguments): readonly Tensor[] | undefined {
   if (loop.steps === 0) return undefined;
   const calls = loop.bodies.map((body, position) => body.loopCall?.(inputsOf(loop, position)));
@@ -25,7 +25,8 @@ export function runNativeLoop(loop: LoopArguments): readonly Tensor[] | undefine
   const prepared = { calls, made, others: at(calls, calls.length - 1).makeOutputs() };
   const outputs = at(made, made.length - 1);
   const isFit = outputs.every((tensor) => tensor.isContiguous()) && carriesFit(loop, outputs);
-  const results = isFit ? lastOf(loop, prepared, run(programOf(loop, prepared), calls)) : undefined;
+  const steps = isFit ? run(programOf(loop, prepared), calls) : undefined;
+  const results = steps === undefined ? undefined : lastOf(loop, prepared, steps);
   for (const tensor of [...made.flat(), ...prepared.others]) if (results?.includes(tensor) !== true) tensor.dispose();
   return results;
 }
@@ -129,11 +130,9 @@ function rowSlots(
 const rowBytes = ({ dtype, shape }: Tensor): number =>
   shape.slice(1).reduce((product, size) => product * size, dtypeInfo[dtype].bytes);
 
-/** How many steps were done. */
-function run(program: Float64Array, calls: readonly LoopCall[]): number {
+/** How many steps were done; undefined where a check failed in one: who does the same again, call by call, learns which. */
+function run(program: Float64Array, calls: readonly LoopCall[]): number | undefined {
   const { bridge, threads } = at(calls, calls.length - 1);
   bridge.setThreads(threads);
-  const status = bridge.loop(program);
-  if (status !== 0) at(calls, program[1] ?? 0).fail(status);
-  return program[0] ?? 0;
+  return bridge.loop(program) === 0 ? program[0] : undefined;
 }

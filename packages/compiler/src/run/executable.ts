@@ -25,8 +25,6 @@ export interface LoopCall {
   readonly counts: { readonly buffers: number; readonly sizes: number };
   readonly outputsAt: number;
   readonly makeOutputs: () => readonly Tensor[];
-  /** Throws what a run throws whose code returns that status. */
-  readonly fail: (status: number) => never;
 }
 
 /** Which tier answers: the lower one while native code is built, native code, or the lower one for good. */

@@ -3,18 +3,18 @@
 //
 // Outputs are the caller's own: fresh storage from the pool at every call. The workspace belongs to the executable and
 // is kept between calls, which is safe because a call is synchronous and never re-enters.
-import type { CheckSite } from '@tsinductor/ir';
+import { at } from '@tsinductor/base';
 import type { Bridge, EntryId } from '@tsinductor/runtime';
 import { allocateResult } from '@tsinductor/tensor/internal';
 import type { Storage } from '@tsinductor/tensor/internal';
 import type { Tensor } from '@tsinductor/tensor';
-import { checkFailed } from '../errors.ts';
 import { CallFrame } from './call-frame.ts';
 import type { CalledCode } from './call-frame.ts';
 import type { Executable, LoopCall } from './executable.ts';
 import { memoryOf } from './kept-memory.ts';
 import { outputMaker } from './output-maker.ts';
 import type { OutputMaker } from './output-maker.ts';
+import type { FailureFinder } from './site-finder.ts';
 import { keptSizeFunction, namesOfSizes } from './call-sizes.ts';
 import type { SizeFunction, Sizes } from './call-sizes.ts';
 import type { Plan } from './plan.ts';
@@ -26,7 +26,7 @@ interface NativeEntry extends CalledCode {
   readonly entry: EntryId;
   /** How many threads the code was made for. */
   readonly threads: number;
-  readonly siteOf: (site: number) => CheckSite | undefined;
+  readonly failureOf: FailureFinder;
   /** The clocks of its kernels, where the code winds them. */
   readonly profile?: KernelProfile | undefined;
 }
@@ -50,12 +50,14 @@ export class NativeExecutable implements Executable {
   /** The sizes that stand in the table. */
   #written: Sizes | undefined;
   readonly #frame: CallFrame;
-  readonly #siteOf: NativeEntry['siteOf'];
+  readonly #failureOf: FailureFinder;
+  readonly #names: readonly string[];
 
   constructor(plan: Plan, native: NativeEntry, report: Executable['report']) {
-    this.#siteOf = native.siteOf;
     this.#plan = plan;
     this.#native = native;
+    this.#failureOf = native.failureOf;
+    this.#names = namesOfSizes(plan.sizes);
     this.report = report;
     this.#frame = new CallFrame(plan, native);
     this.#profile = native.profile;
@@ -63,7 +65,7 @@ export class NativeExecutable implements Executable {
     this.#table = new Float64Array(buffers + plan.sizes.length);
     this.#sizesAt = buffers;
     if (native.profile !== undefined) this.#table[buffers - 1] = native.profile.address;
-    const names = namesOfSizes(plan.sizes);
+    const names = this.#names;
     this.#outputs = plan.outputs.map((output) => outputMaker(output, { ...native, names, allocate: allocateResult }));
     this.#workspaceBytes = keptSizeFunction(plan.workspaceBytes, names);
     this.#constants = constantsOf(plan.constants);
@@ -92,7 +94,7 @@ export class NativeExecutable implements Executable {
     for (const input of inputs) table[slot++] = input.address;
     if (sizes !== this.#written) this.#writeSizes(sizes);
     const status = this.#invoke(sizes);
-    if (status !== 0) this.#fail(status, outputs);
+    if (status !== 0) this.#fail(status, outputs, inputs);
     this.#frame.close(inputs, outputs);
     return outputs;
   }
@@ -118,7 +120,6 @@ export class NativeExecutable implements Executable {
       counts: { buffers: this.#sizesAt, sizes: plan.sizes.length },
       outputsAt: inputs.length,
       makeOutputs: () => this.#outputs.map((make) => make(sizes)),
-      fail: (status) => this.#fail(status, []),
     };
   }
 
@@ -142,9 +143,10 @@ export class NativeExecutable implements Executable {
     return this.#workspace.address;
   }
 
-  #fail(status: number, outputs: readonly Tensor[]): never {
+  #fail(status: number, outputs: readonly Tensor[], inputs: readonly Tensor[]): never {
     for (const output of outputs) output.dispose();
-    throw checkFailed(this.#siteOf(status - 1));
+    const written = this.#written ?? [];
+    throw this.#failureOf(status - 1, inputs, new Map(this.#names.map((name, place) => [name, at(written, place)])));
   }
 }
 

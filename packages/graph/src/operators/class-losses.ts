@@ -5,7 +5,7 @@ import { int } from '@tsinductor/ir';
 import type { ArgumentReader } from '../argument-reader.ts';
 import type { Composer, OperandLike } from '../composer.ts';
 import { float } from '../composer.ts';
-import { composite } from '../define.ts';
+import { composite, floats } from '../define.ts';
 import type { Entry } from '../define.ts';
 import { argumentValue, dtypeMismatch, dtypeUnsupported, printShape, shapeMismatch } from '../errors.ts';
 import type { ValueRef } from '../graph.ts';
@@ -118,7 +118,7 @@ function crossEntropy(c: Composer, a: ArgumentReader): ValueRef {
   const [input, target, smoothing] = [a.tensor('input'), a.tensor('target'), a.float('labelSmoothing')];
   if (!(smoothing >= 0 && smoothing <= 1))
     throw argumentValue('crossEntropy', `labelSmoothing is ${String(smoothing)}`, 'it lies in [0, 1]');
-  if (!isFloat(c.dtype(input))) throw dtypeUnsupported('crossEntropy', c.dtype(input));
+  if (!isFloat(c.dtype(input))) throw dtypeUnsupported('crossEntropy', c.dtype(input), floats);
   const loss = { logs: wideLogSoftmax(c, c.widen(input), classAxis(c, input)), target, dtype: c.dtype(input) };
   return isFloat(c.dtype(target)) ? distributionLoss(c, a, { loss, smoothing }) : classLoss(c, a, { loss, smoothing });
 }

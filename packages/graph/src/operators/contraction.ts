@@ -1,6 +1,7 @@
 // The products that others are made of: checks of operands, PyTorch's matmul, contraction of named axes. All end in `bmm`,
 // the one contraction that lowering knows, between reshapes and permutes.
 import { at } from '@tsinductor/base';
+import { printIndex } from '@tsinductor/ir';
 import type { Index } from '@tsinductor/ir';
 import type { Composer } from '../composer.ts';
 import { argumentValue, dtypeMismatch, printShape, shapeMismatch } from '../errors.ts';
@@ -28,7 +29,7 @@ export function requireEqual(c: Composer, operator: string, pairs: readonly (rea
   for (const [left, right] of pairs) {
     if (!c.sizes.same(left, right))
       throw shapeMismatch(
-        `${operator}: sizes ${printShape([left])} and ${printShape([right])} must be equal`,
+        `${operator}: sizes ${printIndex(left)} and ${printIndex(right)} must be equal`,
         'check which dims are contracted',
       );
   }
@@ -43,7 +44,7 @@ export function matmul(c: Composer, x: ValueRef, y: ValueRef): ValueRef {
   const [m, k, n] = [c.size(left, -2), c.size(left, -1), c.size(right, -1)];
   if (!c.sizes.same(k, c.size(right, -2))) {
     throw shapeMismatch(
-      `matmul of ${printShape(c.shape(x))} and ${printShape(c.shape(y))}: the inner sizes are ${printShape([k])} and ${printShape([c.size(right, -2)])}`,
+      `matmul of ${printShape(c.shape(x))} and ${printShape(c.shape(y))}: the inner sizes are ${printIndex(k)} and ${printIndex(c.size(right, -2))}`,
       'the last axis of the first must equal the second to last of the second',
     );
   }

@@ -27,7 +27,7 @@ function convolve(c: Composer, x: ValueRef, how: Convolution): ValueRef {
   const inner = c.sizes.toNumber(c.size(weight, 1));
   if (groups < 1 || channels !== inner * groups || outputs % groups !== 0) {
     throw shapeMismatch(
-      `convolution of ${printShape(c.shape(x))} with weight ${printShape(c.shape(weight))} in ${String(groups)} groups`,
+      `input of ${printShape(c.shape(x))} and weight of ${printShape(c.shape(weight))} in ${String(groups)} groups`,
       'input channels are weight.shape[1] * groups, output channels a multiple of groups',
     );
   }
@@ -112,7 +112,7 @@ function paddings(
   if (padding !== 'same') {
     const items = perAxis(a, 'padding', kernel.length);
     if (items.some((item) => item < 0))
-      throw argumentValue(a.operator.name, 'padding is negative', 'use padding of 0 or more');
+      throw argumentValue(a.operator.name, `padding ${items.join(', ')}`, 'use padding of 0 or more');
     return items.map((item) => [item, item]);
   }
   if (stride.some((step) => step !== 1))

@@ -2,7 +2,7 @@
 // arithmetic on them.
 import { dtypeInfo, isFloat } from '@tsinductor/base';
 import type { DType } from '@tsinductor/base';
-import { int } from '@tsinductor/ir';
+import { int, printIndex } from '@tsinductor/ir';
 import type { Index } from '@tsinductor/ir';
 import type { ArgumentReader } from '../argument-reader.ts';
 import { isScalar, isSizeAttr, scalarNumber } from '../argument-reader.ts';
@@ -52,7 +52,8 @@ function filled(name: string, value: number): readonly Entry[] {
 function nonNegative(a: ArgumentReader): Shape {
   const shape = a.sizes('size');
   const negative = shape.find((size) => size.kind === 'int' && size.value < 0);
-  if (negative !== undefined) throw argumentValue(a.operator.name, 'a size is negative', 'sizes are 0 or more');
+  if (negative !== undefined)
+    throw argumentValue(a.operator.name, `a size is ${printIndex(negative)}`, 'sizes are 0 or more');
   return shape;
 }
 
@@ -156,7 +157,7 @@ const spacing = (dtype: DType): DType => (isFloat(dtype) && dtype !== 'f64' ? 'f
 
 function eye(c: Composer, a: ArgumentReader): ValueRef {
   const [n, m] = [a.int('n'), a.optionalInt('m') ?? a.int('n')];
-  if (n < 0 || m < 0) throw argumentValue('eye', 'a size is negative', 'sizes are 0 or more');
+  if (n < 0 || m < 0) throw argumentValue('eye', `a size is ${String(Math.min(n, m))}`, 'sizes are 0 or more');
   return c.cast(c.op('eq', c.unsqueeze(c.iota(int(n)), 1), c.iota(int(m))), a.dtype() ?? 'f32');
 }
 
@@ -172,7 +173,8 @@ function triangle(name: 'trilIndices' | 'triuIndices'): Entry {
     },
     (c, a) => {
       const [rows, columns, offset] = [a.int('row'), a.int('col'), a.int('offset')];
-      if (rows < 0 || columns < 0) throw argumentValue(name, 'a size is negative', 'sizes are 0 or more');
+      if (rows < 0 || columns < 0)
+        throw argumentValue(name, `a size is ${String(Math.min(rows, columns))}`, 'sizes are 0 or more');
       const dtype = a.dtype() ?? 'i64';
       const spans = range(rows).map((row) => {
         const diagonal = Math.min(Math.max(row + offset, -1), columns);

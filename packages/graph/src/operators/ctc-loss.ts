@@ -8,7 +8,7 @@ import type { Index } from '@tsinductor/ir';
 import type { ArgumentReader } from '../argument-reader.ts';
 import type { Composer } from '../composer.ts';
 import { float } from '../composer.ts';
-import { composite } from '../define.ts';
+import { composite, floats } from '../define.ts';
 import type { Entry } from '../define.ts';
 import { argumentValue, dataDependent, dtypeMismatch, dtypeUnsupported, shapeMismatch } from '../errors.ts';
 import type { Attr, ValueRef } from '../graph.ts';
@@ -28,7 +28,7 @@ const impossible = float(-Infinity);
 
 function alignmentOf(c: Composer, a: ArgumentReader): Alignment {
   const [logs, targets] = [a.tensor('logProbs'), a.tensor('targets')];
-  if (!isFloat(c.dtype(logs))) throw dtypeUnsupported('ctcLoss', c.dtype(logs));
+  if (!isFloat(c.dtype(logs))) throw dtypeUnsupported('ctcLoss', c.dtype(logs), floats);
   const lengths = (name: string): ValueRef => {
     const given = a.tensor(name);
     if (isFloat(c.dtype(given))) throw dtypeMismatch('ctcLoss', `${name} is ${c.dtype(given)}, it must be i64`);

@@ -355,7 +355,7 @@ const scanPrimitives: readonly Entry[] = Object.entries(scans).map(([name, reduc
         const { shape, dtype } = inputMeta(context, a);
         const { accepts, result } = reduction;
         normalizeDim(a.int('dim'), shape.length);
-        if (accepts !== undefined && !accepts.includes(dtype)) throw dtypeUnsupported(name, dtype);
+        if (accepts !== undefined && !accepts.includes(dtype)) throw dtypeUnsupported(name, dtype, accepts);
         return contiguousMeta(shape, result(dtype));
       },
     },

@@ -1,5 +1,6 @@
 // Einstein summation. An equation is parsed into axes by letter; operands are contracted pairwise from the left, each
 // step one batched matrix product (or an elementwise product where nothing is summed).
+import { printIndex } from '@tsinductor/ir';
 import { at } from '@tsinductor/base';
 import type { Composer } from '../composer.ts';
 import { argumentValue, printShape, shapeMismatch } from '../errors.ts';
@@ -98,7 +99,7 @@ function checkSizes(c: Composer, operands: readonly Lettered[]): void {
       const other = seen.get(name) ?? one;
       const together = c.sizes.broadcast(other, size);
       if (together === undefined)
-        throw shapeMismatch(`einsum: letter ${name} is ${printShape([other])} and ${printShape([size])}`);
+        throw shapeMismatch(`einsum: letter ${name} is ${printIndex(other)} and ${printIndex(size)}`);
       seen.set(name, together);
     });
   }

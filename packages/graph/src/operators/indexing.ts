@@ -1,12 +1,13 @@
 // Reading by index: gather and its relatives, and subscripts. Reads by tensors end in the primitives `gather`,
 // `indexSelect` and `index`, which check every index at run time.
 import { at } from '@tsinductor/base';
+import type { Index } from '@tsinductor/ir';
 import { isSizeAttr } from '../argument-reader.ts';
 import type { ArgumentReader } from '../argument-reader.ts';
 import type { Composer } from '../composer.ts';
 import { composite } from '../define.ts';
 import type { Entry } from '../define.ts';
-import { argumentValue, dataDependent, dtypeMismatch, shapeMismatch } from '../errors.ts';
+import { argumentValue, dataDependent, dtypeMismatch, indexOutOfRange, shapeMismatch } from '../errors.ts';
 import type { Attr, ValueRef } from '../graph.ts';
 import type { Performance } from '../performer.ts';
 import { broadcastShapes, one, range } from '../shape.ts';
@@ -50,6 +51,8 @@ function advancedIndex(c: Composer, x: ValueRef, indices: ReadonlyMap<number, Va
 interface Cursor {
   readonly x: ValueRef;
   readonly dim: number;
+  /** Of the tensor that is read, the axis that comes next. */
+  readonly axis: number;
   readonly indices: ReadonlyMap<number, ValueRef>;
 }
 
@@ -64,6 +67,7 @@ function subscript(c: Composer, a: ArgumentReader): ValueRef {
   const end = items.reduce<Cursor>((cursor, item) => step(c, cursor, { item, tensors, skipped }), {
     x,
     dim: 0,
+    axis: 0,
     indices: new Map(),
   });
   return end.indices.size === 0 ? end.x : advancedIndex(c, end.x, end.indices);
@@ -71,20 +75,29 @@ function subscript(c: Composer, a: ArgumentReader): ValueRef {
 
 function step(
   c: Composer,
-  { x, dim, indices }: Cursor,
+  { x, dim, axis, indices }: Cursor,
   { item, tensors, skipped }: { item: Attr; tensors: readonly ValueRef[]; skipped: number },
 ): Cursor {
-  if (item === null) return { x: c.unsqueeze(x, dim), dim: dim + 1, indices };
-  if (item === 'ellipsis') return { x, dim: dim + skipped, indices };
-  if (typeof item === 'number' || isSizeAttr(item))
-    return { x: c.call('select', [x], { dim, index: item }), dim, indices };
+  if (item === null) return { x: c.unsqueeze(x, dim), dim: dim + 1, axis, indices };
+  if (item === 'ellipsis') return { x, dim: dim + skipped, axis: axis + skipped, indices };
+  const next = axis + 1;
+  if (typeof item === 'number' || isSizeAttr(item)) {
+    requireInside(item, axis, c.size(x, dim));
+    return { x: c.call('select', [x], { dim, index: item }), dim, axis: next, indices };
+  }
   const [kind, ...parts] = item as readonly Attr[];
   if (kind === 'slice') {
     const [start = null, end = null, stride = null] = parts;
-    return { x: c.call('slice', [x], { dim, start, end, step: stride ?? 1 }), dim: dim + 1, indices };
+    return { x: c.call('slice', [x], { dim, start, end, step: stride ?? 1 }), dim: dim + 1, axis: next, indices };
   }
   const index = kind === 'tensor' ? at(tensors, parts[0] as number) : indexList(c, parts as readonly number[]);
-  return { x, dim: dim + 1, indices: new Map([...indices, [dim, asIndex(c, 'index', index)]]) };
+  return { x, dim: dim + 1, axis: next, indices: new Map([...indices, [dim, asIndex(c, 'index', index)]]) };
+}
+
+/** An index that is out of range is an error that names the axis of the tensor, which had more of them before. */
+function requireInside(item: Attr, axis: number, extent: Index): void {
+  if (typeof item !== 'number' || extent.kind !== 'int') return;
+  if (item < -extent.value || item >= extent.value) throw indexOutOfRange(String(item), axis, String(extent.value));
 }
 
 /** Given numbers as an index tensor. */

@@ -16,7 +16,7 @@ const LARGEST = 64;
 /** The side of square matrices of f32 or f64. */
 function sideOf(c: Composer, operator: string, x: ValueRef): number {
   const dtype = c.dtype(x);
-  if (dtype !== 'f32' && dtype !== 'f64') throw dtypeUnsupported(operator, dtype);
+  if (dtype !== 'f32' && dtype !== 'f64') throw dtypeUnsupported(operator, dtype, ['f32', 'f64']);
   if (c.rank(x) < 2 || !c.sizes.same(c.size(x, -1), c.size(x, -2)))
     throw shapeMismatch(`${operator} of ${printShape(c.shape(x))}`, 'give square matrices');
   const n = c.sizes.toNumber(c.size(x, -1));

@@ -5,6 +5,7 @@ import type { DType } from '@tsinductor/base';
 import { promoteTypes } from '@tsinductor/ops';
 import type { ArgumentReader } from '../argument-reader.ts';
 import type { Composer } from '../composer.ts';
+import { floats } from '../define.ts';
 import { argumentValue, dtypeUnsupported, printShape, shapeMismatch } from '../errors.ts';
 import type { ValueRef } from '../graph.ts';
 import { expandedShape, range, sameShape } from '../shape.ts';
@@ -19,7 +20,7 @@ export function reduceLoss(c: Composer, a: ArgumentReader, loss: { value: ValueR
     throw argumentValue(a.operator.name, `reduction ${reduction}`, 'use none, mean or sum');
   const all = { dims: range(c.rank(loss.value)), keepdim: false };
   const { value } = loss;
-  if (reduction === 'mean' && !isFloat(loss.dtype)) throw dtypeUnsupported(a.operator.name, loss.dtype);
+  if (reduction === 'mean' && !isFloat(loss.dtype)) throw dtypeUnsupported(a.operator.name, loss.dtype, floats);
   if (reduction === 'none') return c.cast(value, loss.dtype);
   if (reduction === 'mean') return c.cast(wideMean(c, c.toFloat(value), all), loss.dtype);
   const summed = c.reduce('sum', value);
@@ -60,7 +61,7 @@ export const WEIGHTED = `weight: tensor? = null, sizeAverage: bool? = null`;
 /** A loss of `input` and `target` whose result has shape and dtype of `input`: the target may broadcast to it. */
 export function fixedPairLoss(c: Composer, a: ArgumentReader, point: (pair: Pair) => ValueRef): ValueRef {
   const [x, y] = [a.tensor('input'), a.tensor('target')];
-  if (!isFloat(c.dtype(x))) throw dtypeUnsupported(a.operator.name, c.dtype(x));
+  if (!isFloat(c.dtype(x))) throw dtypeUnsupported(a.operator.name, c.dtype(x), floats);
   expandedShape(c.sizes, c.shape(y), c.shape(x));
   return reduceLoss(c, a, { value: point({ x: c.widen(x), y: c.widen(y) }), dtype: c.dtype(x) });
 }

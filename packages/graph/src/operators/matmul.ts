@@ -68,6 +68,11 @@ function linear(c: Composer, a: ArgumentReader): ValueRef {
   const [x, weight, bias] = [a.tensor('input'), a.tensor('weight'), a.optionalTensor('bias')];
   if (bias !== undefined && c.rank(weight) !== 2)
     throw shapeMismatch(`linear: the weight has shape ${printShape(c.shape(weight))}`, 'with a bias it is a matrix');
+  if (c.rank(x) > 0 && c.rank(weight) > 0 && !c.sizes.same(c.size(x, -1), c.size(weight, -1)))
+    throw shapeMismatch(
+      `linear: the last sizes of the input ${printShape(c.shape(x))} and the weight ${printShape(c.shape(weight))} differ`,
+      'the weight is [outputs, inputs]',
+    );
   const result = matmul(c, x, c.rank(weight) === 1 ? weight : c.transpose(weight, 0, 1));
   if (bias === undefined) return result;
   sameDType(c, 'linear', [result, bias]);

@@ -42,7 +42,7 @@ function orderOf(attr: Attr): number | string | undefined {
 function inWide(c: Composer, a: ArgumentReader, compute: (x: ValueRef) => ValueRef): ValueRef {
   const input = a.tensor('input');
   const dtype = a.dtype() ?? c.dtype(input);
-  if (!isFloat(dtype)) throw dtypeUnsupported(a.operator.name, dtype);
+  if (!isFloat(dtype)) throw dtypeUnsupported(a.operator.name, dtype, floats);
   return c.cast(compute(c.widen(c.cast(input, dtype))), dtype);
 }
 
@@ -122,7 +122,7 @@ function normalize(c: Composer, a: ArgumentReader): ValueRef {
 function cosineSimilarity(c: Composer, a: ArgumentReader): ValueRef {
   const [first, second] = [a.tensor('x1'), a.tensor('x2')];
   const together = promoteTypes(c.dtype(first), c.dtype(second));
-  if (!isFloat(together)) throw dtypeUnsupported('cosineSimilarity', together);
+  if (!isFloat(together)) throw dtypeUnsupported('cosineSimilarity', together, floats);
   const [x, y] = [c.widen(c.cast(first, together)), c.widen(c.cast(second, together))];
   const dot = c.op('mul', x, y);
   const dims = [c.dim(dot, a.int('dim'))];

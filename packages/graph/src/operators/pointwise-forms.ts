@@ -106,7 +106,7 @@ function clamp(c: Composer, a: ArgumentReader): ValueRef {
 function round(c: Composer, a: ArgumentReader): ValueRef {
   const [input, decimals] = [a.tensor('input'), a.int('decimals')];
   if (decimals === 0) return c.op('round', input);
-  if (!isFloat(c.dtype(input))) throw dtypeUnsupported('round with decimals', c.dtype(input));
+  if (!isFloat(c.dtype(input))) throw dtypeUnsupported('round with decimals', c.dtype(input), floats);
   const [x, scale] = [c.widen(input), float(10 ** Math.abs(decimals))];
   const rounded =
     decimals > 0

@@ -77,7 +77,7 @@ function pointwiseMeta(op: PointwiseOp, context: InferContext, args: readonly Ar
     args.filter(isValue).map((value) => context.metaOf(value).shape),
   );
   const { compute, result } = resolveDTypes(op, operands);
-  if (op.accepts !== undefined && !op.accepts.includes(compute)) throw dtypeUnsupported(op.name, compute);
+  if (op.accepts !== undefined && !op.accepts.includes(compute)) throw dtypeUnsupported(op.name, compute, op.accepts);
   return contiguousMeta(shape, result);
 }
 

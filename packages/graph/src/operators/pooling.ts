@@ -46,11 +46,15 @@ function places(c: Composer, a: ArgumentReader, { x, n }: { x: ValueRef; n: numb
   const given = a.dims('stride');
   const stride = given === undefined || given.length === 0 ? kernel : perAxis(a, 'stride', n);
   if (stride.some((step) => step < 1))
-    throw argumentValue(a.operator.name, 'stride is not positive', 'use positive strides');
+    throw argumentValue(a.operator.name, `stride ${stride.join(', ')}`, 'use positive strides');
   const dilation = a.attr('dilation') === null ? kernel.map(() => 1) : perAxis(a, 'dilation', n);
   const padding = perAxis(a, 'padding', n);
   if (padding.some((pad, i) => pad < 0 || pad > at(kernel, i) / 2))
-    throw argumentValue(a.operator.name, 'padding is not between 0 and half the kernel', 'pad less');
+    throw argumentValue(
+      a.operator.name,
+      `padding ${padding.join(', ')} for a kernel of ${kernel.join(', ')}`,
+      'pad by at most half the kernel',
+    );
   return kernel.map((width, i): Place => {
     const [extent, span] = [
       c.sizes.toNumber(c.size(x, c.rank(x) - n + i)),

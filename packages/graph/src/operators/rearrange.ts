@@ -1,7 +1,7 @@
 // Rearrangements that copy: roll, rot90, triangles, diagonals, padding and pixel shuffles, in terms of views,
 // cat, pad and where.
 import { at } from '@tsinductor/base';
-import { add, floorDivide, int, multiply } from '@tsinductor/ir';
+import { add, floorDivide, int, multiply, printIndex } from '@tsinductor/ir';
 import type { Index } from '@tsinductor/ir';
 import type { ArgumentReader } from '../argument-reader.ts';
 import { scalar } from '../argument-reader.ts';
@@ -221,7 +221,7 @@ function pixelShuffle(c: Composer, x: ValueRef, factor: number): ValueRef {
   const square = factor * factor;
   if (c.sizes.toNumber(channels) % square !== 0)
     throw shapeMismatch(
-      `pixelShuffle of ${printShape([channels])} channels`,
+      `pixelShuffle of ${printIndex(channels)} channels`,
       'they must be a multiple of the squared factor',
     );
   const r = size(factor);

@@ -8,7 +8,7 @@ import type { ReductionOp } from '@tsinductor/ops';
 import type { ArgumentReader } from '../argument-reader.ts';
 import { float } from '../composer.ts';
 import type { Composer, OperandLike, Over } from '../composer.ts';
-import { composite, floats, primitive } from '../define.ts';
+import { composite, floats, numbers, primitive } from '../define.ts';
 import type { Entry } from '../define.ts';
 import { dtypeUnsupported, emptyReduction, shapeMismatch, printShape } from '../errors.ts';
 import type { ValueRef } from '../graph.ts';
@@ -23,7 +23,7 @@ const reduction = (op: ReductionOp): Entry =>
       infer: (context, a) => {
         const { shape, dtype } = context.metaOf(a.tensor('input'));
         const dims = a.ints('dims');
-        if (op.accepts !== undefined && !op.accepts.includes(dtype)) throw dtypeUnsupported(op.name, dtype);
+        if (op.accepts !== undefined && !op.accepts.includes(dtype)) throw dtypeUnsupported(op.name, dtype, op.accepts);
         const kept = a.bool('keepdim')
           ? shape.map((size, axis) => (dims.includes(axis) ? one : size))
           : shape.filter((_, axis) => !dims.includes(axis));
@@ -52,7 +52,7 @@ export function requested(c: Composer, a: ArgumentReader): ValueRef {
 }
 
 export function requireFloat(c: Composer, operator: string, x: ValueRef): void {
-  if (!isFloat(c.dtype(x))) throw dtypeUnsupported(operator, c.dtype(x));
+  if (!isFloat(c.dtype(x))) throw dtypeUnsupported(operator, c.dtype(x), floats);
 }
 
 /** The number of elements that are reduced, as an operand in the dtype of `like`. */
@@ -187,7 +187,7 @@ const arg = (name: 'argmax' | 'argmin'): Entry =>
     (c, a) => {
       const x = a.tensor('input');
       const { dims, keepdim } = reduced(c, a);
-      if (c.dtype(x) === 'bool') throw dtypeUnsupported(name, 'bool');
+      if (c.dtype(x) === 'bool') throw dtypeUnsupported(name, 'bool', numbers);
       requireElements(c, name, { x, dims });
       return c.reduce(name, x, { dims, keepdim });
     },

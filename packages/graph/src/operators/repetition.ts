@@ -1,7 +1,7 @@
 // Repetition: repeat and tile along whole axes, repeatInterleave element by element. Counts that are numbers make a view
 // that is copied; counts that a tensor holds are read, and then one selection.
 import { at } from '@tsinductor/base';
-import { multiply } from '@tsinductor/ir';
+import { multiply, printIndex } from '@tsinductor/ir';
 import type { Index } from '@tsinductor/ir';
 import type { ArgumentReader } from '../argument-reader.ts';
 import type { Composer } from '../composer.ts';
@@ -75,7 +75,7 @@ function repeatByCounts(c: Composer, a: ArgumentReader, performer: Performer): V
   const { x, axis } = spreadAxis(c, a);
   const extent = c.size(x, axis);
   if (!c.sizes.isOne(c.count(repeats)) && !c.sizes.same(c.count(repeats), extent)) {
-    const counts = `counts ${printShape(c.shape(repeats))} for ${printShape([extent])} elements`;
+    const counts = `counts ${printShape(c.shape(repeats))} for ${printIndex(extent)} elements`;
     throw argumentValue('repeatInterleave', counts, 'give one for each');
   }
   const counts = c.expand(c.flatten(c.cast(repeats, 'i64')), [extent]);

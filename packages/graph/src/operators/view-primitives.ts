@@ -178,7 +178,7 @@ const unfoldPrimitive = view(
         );
       const extent = shape[dim] ?? one;
       if (!sizes.atMost(int(size), extent))
-        throw shapeMismatch(`unfold: size ${String(size)} of an axis of ${printShape([extent])}`, 'use a smaller size');
+        throw shapeMismatch(`unfold: size ${String(size)} of an axis of ${printIndex(extent)}`, 'use a smaller size');
       if (shape.length === 0) return { shape: [int(size)], strides: [one], offset };
       const stride = at(strides, dim);
       const windows = add(floorDivide(subtract(extent, int(size)), int(step)), one);
@@ -207,7 +207,7 @@ export function requireInside(
   if ([...stride, offset].some((each) => !sizes.atMost(zero, each)) || sizes.atMost(count, last))
     throw argumentValue(
       operator,
-      `size ${printShape(size)} by ${printShape(stride)} from ${printShape([offset])} leaves the ${printIndex(count)} elements`,
+      `size ${printShape(size)} by ${printShape(stride)} from ${printIndex(offset)} leaves the ${printIndex(count)} elements`,
       'stay inside the tensor',
     );
 }

@@ -57,7 +57,7 @@ function narrow(c: Composer, a: ArgumentReader): ValueRef {
   if (isNegative(length) || !c.sizes.atMost(zero, first) || !c.sizes.atMost(end, extent)) {
     throw argumentValue(
       'narrow',
-      `start ${printIndex(start)} and length ${printIndex(length)} leave ${printShape([extent])}`,
+      `start ${printIndex(start)} and length ${printIndex(length)} leave ${printIndex(extent)}`,
       'stay inside the axis',
     );
   }
@@ -82,7 +82,7 @@ function select(c: Composer, x: ValueRef, { dim, index }: { dim: number; index: 
   const extent = at(c.shape(x), axis);
   const wrapped = isNegative(index) ? add(extent, index) : index;
   if (!c.sizes.atMost(zero, wrapped) || !c.sizes.atMost(add(wrapped, one), extent))
-    throw indexOutOfRange(printIndex(index), axis, printShape([extent]));
+    throw indexOutOfRange(printIndex(index), axis, printIndex(extent));
   return c.select(x, axis, wrapped);
 }
 

@@ -30,6 +30,15 @@ export function windows(
     const axis = axes[dim - first];
     return [size(axis?.before ?? 0), size(axis?.after ?? 0)] as const;
   });
+  axes.forEach((axis, i) => {
+    const extent = c.size(x, first + i);
+    const padded = axis.before + axis.after;
+    if (extent.kind === 'int' && extent.value + padded < reach(axis))
+      throw shapeMismatch(
+        `the kernel reaches over ${String(reach(axis))} elements, and there are ${String(extent.value + padded)}${padded > 0 ? ' with padding' : ''}`,
+        'use a smaller kernel, or padding',
+      );
+  });
   const isPadded = axes.some(({ before, after }) => before !== 0 || after !== 0);
   return axes.reduce(
     (all, axis, i) => {
@@ -56,7 +65,7 @@ export function batched(
   if (c.rank(x) === rank) return body(x);
   if (c.rank(x) !== rank - 1)
     throw shapeMismatch(
-      `a tensor of shape ${printShape(c.shape(x))}`,
+      `input of ${printShape(c.shape(x))}`,
       `it must have ${String(rank - 1)} or ${String(rank)} dims`,
     );
   return body(c.unsqueeze(x, 0)).map((result) => c.squeeze(result, 0));
