@@ -357,7 +357,7 @@ describe('gradients of each sample', () => {
       const perSample = (isCompiled ? compile(mapped) : mapped)(weights, images, labels);
       const whole = grad((given: nn.StateDict) => nn.functionalCall(net, given, images).crossEntropy(labels))(weights);
       expect(Object.keys(perSample)).toEqual(Object.keys(weights));
-    for (const [name, gradients] of Object.entries(perSample)) {
+      for (const [name, gradients] of Object.entries(perSample)) {
         expect(gradients.shape[0]).toBe(12);
         for (let row = 0; row < 12; row += 1) {
           const alone = grad(lossOf)(weights, images.select(0, row), labels.select(0, row))[name];
