@@ -19,7 +19,7 @@ const layers: readonly (readonly string[])[] = [
   ['scheduler', 'codegen-cpp', 'codegen-cuda', 'cache'],
   ['tensor'],
   ['compiler'],
-  ['nn', 'optim'],
+  ['data', 'nn', 'optim'],
   ['cli', 'tsinductor'],
 ];
 // Stand beside the layers: only tests import them.

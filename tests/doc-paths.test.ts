@@ -35,6 +35,7 @@ const namedPaths = (text: string): readonly string[] =>
 const made: ReadonlySet<string> = new Set([
   '09-inline.txt',
   'puzzles.ts',
+  'tsinductor/data',
   'tsinductor/dsl',
   'tsinductor/nn',
   'tsinductor/optim',

@@ -35,7 +35,7 @@ const packages = fileURLToPath(new URL('../packages', import.meta.url));
 const lib = `${packages}/tsinductor/lib`;
 
 /** Workspaces that the others call, and their importers load no earlier. */
-const whenCalled = ['codegen-cpp', 'codegen-cuda', 'codegen-js', 'dsl', 'lowering', 'nn', 'optim', 'scheduler'];
+const whenCalled = ['codegen-cpp', 'codegen-cuda', 'codegen-js', 'data', 'dsl', 'lowering', 'nn', 'optim', 'scheduler'];
 /** The same of Node's own and other people's. */
 const othersWhenCalled = [
   'acorn',
@@ -239,6 +239,14 @@ async function writeWorkers() {
   writeFileSync(
     `${lib}/workers/${graphTask}`,
     `import loader from '../loader.cjs';\nexport const { buildGraph } = loader.load('@tsinductor/compiler');\n`,
+  );
+  // A worker that makes batches imports modules of the program, which may import the package: it has the same instance.
+  writeFileSync(
+    `${lib}/workers/prepare-batch.js`,
+    `import loader from '../loader.cjs';
+const { prepareBatch } = loader.load('@tsinductor/data');
+export default (task) => prepareBatch(task, (module) => import(module));
+`,
   );
 }
 

@@ -14,7 +14,13 @@ const root = fileURLToPath(new URL('..', import.meta.url));
 const docs = join(root, 'docs');
 const site = join(root, 'site');
 /** What a program imports, and the module that it is. */
-const entries = { tsinductor: 'index', 'tsinductor/dsl': 'dsl', 'tsinductor/nn': 'nn', 'tsinductor/optim': 'optim' };
+const entries = {
+  tsinductor: 'index',
+  'tsinductor/data': 'data',
+  'tsinductor/dsl': 'dsl',
+  'tsinductor/nn': 'nn',
+  'tsinductor/optim': 'optim',
+};
 
 /** The page of a document, as its path within `docs`. */
 const pageOf = (document) => relative(docs, document.project.files.getReflectionPath(document) ?? '');

@@ -26,7 +26,7 @@ export function bundlerRows({ home, archive, tools }) {
     ...['esm', 'cjs'].map((format) =>
       row(`esbuild to ${format}, external`, { more: ['esbuild@0.28'] }, (folder) => {
         const outfile = format === 'esm' ? 'out/main.mjs' : 'out/main.cjs';
-        const external = ['', '/dsl', '/nn', '/optim'].map((subpath) => `--external:tsinductor${subpath}`);
+        const external = ['', '/data', '/dsl', '/nn', '/optim'].map((subpath) => `--external:tsinductor${subpath}`);
         esbuild(folder, [`--format=${format}`, `--outfile=${outfile}`, ...external]);
         checkProgram(folder, { program: outfile, source });
       }),
@@ -57,7 +57,10 @@ export function bundlerRows({ home, archive, tools }) {
     }),
     row('bun build, external', { more: [`@oven/bun-${process.platform}-${process.arch}@1`] }, (folder) => {
       const bun = join(folder, `node_modules/@oven/bun-${process.platform}-${process.arch}/bin/bun`);
-      const external = ['', '/dsl', '/nn', '/optim'].flatMap((subpath) => ['--external', `tsinductor${subpath}`]);
+      const external = ['', '/data', '/dsl', '/nn', '/optim'].flatMap((subpath) => [
+        '--external',
+        `tsinductor${subpath}`,
+      ]);
       const args = ['build', 'main.ts', '--target=node', '--sourcemap=linked', '--outdir=out', ...external];
       run([bun, ...args], { cwd: folder, env: cacheOf(folder) });
       checkProgram(folder, { program: 'out/main.js', source });
