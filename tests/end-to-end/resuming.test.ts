@@ -1,23 +1,16 @@
 // A transformer's block that is trained: compiled as in eager mode from the same seed, and from a checkpoint as if it had never stopped.
+import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
 import { at } from '@tsinductor/base';
-import {
-  compile,
-  decodeSafetensors,
-  encodeSafetensors,
-  manualSeed,
-  noGrad,
-  randint,
-  randomState,
-  valueAndGrad,
-} from 'tsinductor';
+import { compile, manualSeed, noGrad, randint, valueAndGrad } from 'tsinductor';
 import type { Tensor } from 'tsinductor';
+import { loadCheckpoint, saveCheckpoint } from 'tsinductor/data';
+import type { CheckpointParts } from 'tsinductor/data';
 import * as nn from 'tsinductor/nn';
 import { AdamW, cosine, linear, Schedule, sequence } from 'tsinductor/optim';
-import type { OptimizerState, ScheduleState } from 'tsinductor/optim';
 import { useOwnCache } from './own-cache.ts';
 
-useOwnCache();
+const cacheDir = useOwnCache();
 
 const steps = 50;
 const [symbols, width, length, rows] = [12, 16, 10, 4];
@@ -82,39 +75,6 @@ function batches(): readonly Tensor[] {
   );
 }
 
-/** The state of a run as the bytes of one file: tensors by name, and numbers as its metadata. */
-function checkpointOf({ model, optimizer, schedule }: Training): Uint8Array {
-  const { state, paramGroups } = optimizer.stateDict();
-  const named = (prefix: string, tensors: Readonly<Record<string, Tensor>>): readonly (readonly [string, Tensor])[] =>
-    Object.entries(tensors).map(([name, value]) => [`${prefix}.${name}`, value] as const);
-  const tensors = Object.fromEntries([
-    ...named('model', model.stateDict()),
-    ...Object.entries(state).flatMap(([index, parts]) => named(`optimizer.${index}`, parts)),
-    ['random', randomState()] as const,
-  ]);
-  return encodeSafetensors(tensors, {
-    paramGroups: JSON.stringify(paramGroups),
-    schedule: JSON.stringify(schedule.stateDict()),
-  });
-}
-
-/** Goes on in `run` from where another one was saved. */
-function restore({ model, optimizer, schedule }: Training, file: Uint8Array): void {
-  const { tensors, metadata } = decodeSafetensors(file);
-  const ofModel: Record<string, Tensor> = {};
-  const kept: Record<string, Record<string, Tensor>> = {};
-  for (const [name, value] of tensors) {
-    const [, index = '', part = ''] = /^optimizer\.(\d+)\.(.+)$/.exec(name) ?? [];
-    if (name.startsWith('model.')) ofModel[name.slice('model.'.length)] = value;
-    else if (index !== '') (kept[index] ??= {})[part] = value;
-  }
-  model.loadStateDict(ofModel);
-  const paramGroups = JSON.parse(metadata.get('paramGroups') ?? '') as OptimizerState['paramGroups'];
-  optimizer.loadStateDict({ state: kept, paramGroups });
-  schedule.loadStateDict(JSON.parse(metadata.get('schedule') ?? '') as ScheduleState);
-  randomState().copy_(tensors.get('random') ?? randomState());
-}
-
 const weightsOf = (model: Block): unknown =>
   Object.fromEntries(Object.entries(model.stateDict()).map(([name, value]) => [name, value.detach().toArray()]));
 
@@ -130,23 +90,25 @@ describe('a block of a transformer', () => {
     expect(at(eager ?? [], steps - 1)).toBeLessThan(0.6 * at(eager ?? [], 0));
   });
 
-  test.each([true, false])('goes on from a checkpoint bit for bit (compiled: %s)', (isCompiled) => {
+  test.each([true, false])('goes on from a checkpoint bit for bit (compiled: %s)', async (isCompiled) => {
+    const path = join(cacheDir(), `run-${String(isCompiled)}.safetensors`);
+    const partsOf = ({ model, optimizer, schedule }: Training): CheckpointParts => ({ model, optimizer, schedule });
     const given = batches();
     const half = steps / 2;
     const whole = training(3, isCompiled);
     given.slice(0, half).forEach(whole.step);
-    const file = checkpointOf(whole);
+    await saveCheckpoint(path, partsOf(whole));
     const expected = given.slice(half).map(whole.step);
     const wanted = weightsOf(whole.model);
 
     const again = training(99, isCompiled);
     expect(weightsOf(again.model)).not.toEqual(wanted);
-    restore(again, file);
+    await loadCheckpoint(path, partsOf(again));
     expect(given.slice(half).map(again.step)).toEqual(expected);
     expect(weightsOf(again.model)).toEqual(wanted);
     // The same again without the state of the generator: dropout differs, and with it the losses.
     if (!isCompiled) return;
-    restore(again, file);
+    await loadCheckpoint(path, partsOf(again));
     manualSeed(1);
     expect(given.slice(half).map(again.step)).not.toEqual(expected);
   });

@@ -46,3 +46,17 @@ export const noSuchExport = (module: string, name: string, known: readonly strin
   new UserError('DATA_EXPORT', `${module} exports no function ${name}`, {
     hint: `name in workers.export one of its functions; it exports ${known.join(', ')}`,
   });
+
+export const notAPart = (name: string): UserError =>
+  new UserError('DATA_CHECKPOINT_PART', `${name} is no part of a checkpoint`, {
+    hint: 'give what has stateDict() and loadStateDict(state), by any name but random',
+  });
+
+export const checkpointDiffers = (found: readonly string[], wanted: readonly string[]): UserError =>
+  new UserError(
+    'DATA_CHECKPOINT',
+    `the checkpoint has ${found.join(', ')}, and ${wanted.join(', ')} are to be restored`,
+    {
+      hint: 'give the parts that were saved, by the same names',
+    },
+  );

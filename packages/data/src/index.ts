@@ -3,6 +3,8 @@ export { batches } from './batches.ts';
 export { Batches } from './batch-sequence.ts';
 export type { BatchState } from './batch-position.ts';
 export type { BatchOptions } from './batch-options.ts';
+export { loadCheckpoint, saveCheckpoint } from './checkpoint.ts';
+export type { CheckpointParts, Stateful } from './checkpoint.ts';
 export { decodeCsv, loadCsv } from './files/csv.ts';
 export type { ColumnKind, CsvOptions } from './files/csv-columns.ts';
 export { CsvTable } from './files/csv-table.ts';

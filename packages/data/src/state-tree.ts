@@ -1,0 +1,62 @@
+// States as they stand in a file: tensors by name, and around them text in JSON, in which a reference stands for each tensor. Numbers that JSON
+// has no word for are references as well.
+import { isTensor } from '@tsinductor/tensor';
+import type { Tensor } from '@tsinductor/tensor';
+import { badFile } from '@tsinductor/tensor/file-access';
+
+/** A value that JSON does not have: the name of a tensor, or a number as text. */
+type Reference = { readonly $tensor: string } | { readonly $number: string } | { readonly $bigint: string };
+
+const keys = ['$tensor', '$number', '$bigint'];
+
+/** The state as JSON; its tensors are added to `tensors`, named by the way to them. */
+export const flattenState = (name: string, state: unknown, tensors: Map<string, Tensor>): string =>
+  JSON.stringify(referring(name, state, tensors));
+
+function referring(name: string, state: unknown, tensors: Map<string, Tensor>): unknown {
+  if (isTensor(state)) return { $tensor: named(name, state, tensors) } satisfies Reference;
+  if (typeof state === 'number' && !Number.isFinite(state)) return { $number: String(state) } satisfies Reference;
+  if (typeof state === 'bigint') return { $bigint: String(state) } satisfies Reference;
+  if (typeof state !== 'object' || state === null) return state;
+  if (Array.isArray(state)) return state.map((part, index) => referring(`${name}.${String(index)}`, part, tensors));
+  return Object.fromEntries(
+    Object.entries(state).map(([key, part]) => [key, referring(`${name}.${key}`, part, tensors)]),
+  );
+}
+
+/** The name that a tensor gets. Ways that read the same are told apart. */
+function named(name: string, tensor: Tensor, tensors: Map<string, Tensor>): string {
+  let free = name;
+  for (let count = 2; tensors.has(free); count += 1) free = `${name}#${String(count)}`;
+  tensors.set(free, tensor);
+  return free;
+}
+
+/** The state that `flattenState` was given. Throws UserError FILE_FORMAT for a text that it did not write. */
+export function unflattenState(text: string, tensors: ReadonlyMap<string, Tensor>): unknown {
+  let state: unknown;
+  try {
+    state = JSON.parse(text);
+  } catch {
+    throw badFile('checkpoint', 'its metadata is no JSON');
+  }
+  return resolved(state, tensors);
+}
+
+function resolved(state: unknown, tensors: ReadonlyMap<string, Tensor>): unknown {
+  if (typeof state !== 'object' || state === null) return state;
+  if (Array.isArray(state)) return state.map((part) => resolved(part, tensors));
+  const entries: [string, unknown][] = Object.entries(state);
+  const [first] = entries;
+  if (first !== undefined && keys.includes(first[0])) return valueOf(first[0], String(first[1]), tensors);
+  return Object.fromEntries(entries.map(([key, part]) => [key, resolved(part, tensors)]));
+}
+
+function valueOf(key: string, text: string, tensors: ReadonlyMap<string, Tensor>): unknown {
+  if (key === '$number') return Number(text);
+  if (key === '$bigint' && /^-?\d+$/.test(text)) return BigInt(text);
+  const tensor = tensors.get(text);
+  if (key !== '$tensor' || tensor === undefined)
+    throw badFile('checkpoint', `there is nothing for ${key} ${JSON.stringify(text.slice(0, 60))}`);
+  return tensor;
+}
