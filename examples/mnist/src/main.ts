@@ -5,12 +5,13 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { SingleBar } from 'cli-progress';
+import { manualSeed } from 'tsinductor';
 import { loadDigits } from './data.ts';
 import type { Digits } from './data.ts';
 import { compareLosses, timeSteps } from './measure.ts';
 import { Perceptron, SoftmaxRegression } from './models.ts';
 import type { Classifier } from './models.ts';
+import { progressOf } from './progress.ts';
 import { drawReport } from './report.ts';
 import { train } from './train.ts';
 import type { TrainingResult } from './train.ts';
@@ -25,43 +26,18 @@ const { values: options } = parseArgs({
   },
 });
 
-/** Redraws a bar on a terminal; elsewhere prints a line at each tenth. */
-function progressOf(name: string): { update: (done: number, loss: number) => void; stop: () => void } {
-  if (!process.stdout.isTTY) {
-    let tenths = 0;
-    return {
-      update: (done, loss) => {
-        if (Math.floor(done * 10) <= tenths) return;
-        tenths = Math.floor(done * 10);
-        console.log(`  ${name}: ${String(tenths * 10)} %, loss ${loss.toFixed(4)}`);
-      },
-      stop: () => undefined,
-    };
-  }
-  const bar = new SingleBar({ format: `  ${name} {bar} {percentage}% loss {loss}`, hideCursor: true });
-  bar.start(1000, 0, { loss: '' });
-  return {
-    update: (done, loss) => {
-      bar.update(Math.round(done * 1000), { loss: loss.toFixed(4) });
-    },
-    stop: () => {
-      bar.stop();
-    },
-  };
-}
-
 function trainWithProgress(model: Classifier, data: { train: Digits; test: Digits }): TrainingResult {
-  const { update, stop } = progressOf(model.name);
-  const epochs = Number(options.epochs);
-  const rate = (epoch: number): number => 0.5 * 0.85 ** epoch;
-  const result = train(model, data, { schedule: { epochs, batch, rate }, progress: update });
+  const { update, stop } = progressOf(model.title);
+  const plan = { epochs: Number(options.epochs), batch };
+  const result = train(model, data, { plan, progress: update });
   stop();
-  console.log(`  ${model.name}: ${(100 * result.accuracy).toFixed(2)} % of 10,000 test digits read right`);
+  console.log(`  ${model.title}: ${(100 * result.accuracy).toFixed(2)} % of 10,000 test digits read right`);
   return result;
 }
 
 console.log('reading the MNIST digits');
-const data = { train: loadDigits('train'), test: loadDigits('t10k') };
+const data = { train: await loadDigits('train'), test: await loadDigits('t10k') };
+manualSeed(1);
 console.log('training, every step compiled');
 const results = [new SoftmaxRegression(), new Perceptron()].map((model) => trainWithProgress(model, data));
 console.log('comparing 50 steps with the eager interpreter');
@@ -87,7 +63,7 @@ mkdirSync(options.output, { recursive: true });
 const page = join(options.output, 'mnist.html');
 const cpp = explanation?.graphs[0]?.source?.() ?? '(run by the interpreter: no C++ was generated)';
 const models = readFileSync(new URL('../src/models.ts', import.meta.url), 'utf8');
-const typescript = models.slice(models.indexOf('export class Perceptron'), models.indexOf('export type Classifier'));
+const typescript = models.slice(models.indexOf('export class Perceptron'), models.indexOf('/** Two convolutions'));
 const drawn = {
   results,
   times,

@@ -5,13 +5,14 @@ import type { ChildProcessWithoutNullStreams } from 'node:child_process';
 import { availableParallelism } from 'node:os';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
-import { compile, tensor } from 'tsinductor';
+import { compile, manualSeed, noGrad } from 'tsinductor';
 import type { Tensor } from 'tsinductor';
-import { seeded, shuffledBatches } from './data.ts';
+import { SGD } from 'tsinductor/optim';
 import { noDigits } from './errors.ts';
 import type { Digits } from './data.ts';
 import { Perceptron } from './models.ts';
-import { batchTensors } from './train.ts';
+import { shuffled, trainingStep } from './train.ts';
+import type { Step } from './train.ts';
 
 export interface StepTimes {
   readonly compiledMs: number;
@@ -39,16 +40,15 @@ const median = (values: readonly number[]): number => {
 
 /** Times a step of the perceptron on one batch. */
 export async function timeSteps(digits: Digits, batch: number): Promise<StepTimes> {
-  const model = new Perceptron();
-  const [images, labels] = firstBatch(digits, batch);
-  const rate = tensor(0.1, { dtype: 'f32' });
-  const step = compile((x: Tensor, y: Tensor, r: Tensor) => model.step(x, y, r), { fullgraph: true });
+  const eager = freshStep();
+  const { images, labels } = firstBatch(digits, batch);
+  const step = compile(freshStep(), { fullgraph: true });
   const timed = (run: () => Tensor): number => {
     const start = performance.now();
-    run().dispose();
+    noGrad(run).dispose();
     return performance.now() - start;
   };
-  const compiled = (): number => timed(() => step(images, labels, rate));
+  const compiled = (): number => timed(() => step(images, labels));
   const cachedFirstCallMs = compiled();
   for (let warm = 0; warm < 20; warm += 1) compiled();
   const torch = await startTorch(batch);
@@ -59,7 +59,7 @@ export async function timeSteps(digits: Digits, batch: number): Promise<StepTime
     rounds.push({ compiled: ours, ...(theirs === undefined ? {} : { torch: theirs }) });
   }
   torch.stop?.();
-  const eagerMs = median(Array.from({ length: 3 }, () => timed(() => model.step(images, labels, rate))));
+  const eagerMs = median(Array.from({ length: 3 }, () => timed(() => eager(images, labels))));
   const torchTimes = rounds.flatMap((round) => round.torch ?? []);
   return {
     compiledMs: median(rounds.map((round) => round.compiled)),
@@ -71,27 +71,31 @@ export async function timeSteps(digits: Digits, batch: number): Promise<StepTime
   };
 }
 
+/** A step of a perceptron of its own, whose first weights are the same each time. */
+function freshStep(): Step {
+  manualSeed(1);
+  const model = new Perceptron();
+  return trainingStep(model, new SGD(model.parameters(), { lr: 0.1 }));
+}
+
 /** Runs `steps` steps compiled and eager from the same weights over the same batches. */
 export function compareLosses(digits: Digits, batch: number, steps: number): Agreement {
-  const [one, other] = [new Perceptron(), new Perceptron()];
-  const step = compile((x: Tensor, y: Tensor, r: Tensor) => one.step(x, y, r), { fullgraph: true });
-  using rate = tensor(0.1, { dtype: 'f32' });
+  const [step, eager] = [compile(freshStep(), { fullgraph: true }), freshStep()];
   let worst = 0;
-  const random = seeded(3);
   let done = 0;
-  for (const part of shuffledBatches(digits, batch, random)) {
-    const [images, labels] = batchTensors(part);
-    const compiled = Number(step(images, labels, rate).item());
-    const eager = Number(other.step(images, labels, rate).item());
-    worst = Math.max(worst, Math.abs(compiled - eager) / Math.abs(eager));
+  for (const { images, labels } of shuffled(digits, batch, 3)) {
+    const [compiled, expected] = noGrad(() => [step(images, labels), eager(images, labels)]).map((loss) =>
+      Number(loss.item()),
+    ) as [number, number];
+    worst = Math.max(worst, Math.abs(compiled - expected) / Math.abs(expected));
     if ((done += 1) === steps) break;
   }
   // One step rounds sums of up to 784 products: n·ε relative to Σ|x|. Errors of the weights add up over the steps.
   return { steps, worst, bound: 784 * 2 ** -24 * steps };
 }
 
-function firstBatch(digits: Digits, batch: number): [Tensor, Tensor] {
-  for (const part of shuffledBatches(digits, batch, seeded(5))) return batchTensors(part);
+function firstBatch(digits: Digits, batch: number): { readonly images: Tensor; readonly labels: Tensor } {
+  for (const part of shuffled(digits, batch, 5)) return part;
   throw noDigits();
 }
 

@@ -8,28 +8,20 @@ import torch
 
 hidden, batch, repeats = int(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3])
 torch.set_num_threads(int(sys.argv[4]))
-torch.set_grad_enabled(False)
 torch.manual_seed(1)
-x = torch.rand(batch, 784)
+x = torch.randint(0, 256, (batch, 28, 28), dtype=torch.uint8)
 labels = torch.randint(0, 10, (batch,))
-w1 = torch.randn(784, hidden) * 0.05
-b1 = torch.zeros(hidden)
-w2 = torch.randn(hidden, 10) * 0.05
-b2 = torch.zeros(10)
-classes = torch.arange(10)
-rate = torch.tensor(0.1)
+model = torch.nn.Sequential(
+    torch.nn.Flatten(), torch.nn.Linear(784, hidden), torch.nn.ReLU(), torch.nn.Linear(hidden, 10)
+)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
 
 
 def step():
-    h = x.matmul(w1).add(b1).relu()
-    logits = h.matmul(w2).add(b2)
-    loss = torch.nn.functional.cross_entropy(logits, labels)
-    g = (logits.softmax(-1) - labels.unsqueeze(1).eq(classes).float()).div(batch)
-    hg = g.matmul(w2.t()).mul(h.gt(0))
-    w2.sub_(h.t().matmul(g).mul(rate))
-    b2.sub_(g.sum(0).mul(rate))
-    w1.sub_(x.t().matmul(hg).mul(rate))
-    b1.sub_(hg.sum(0).mul(rate))
+    loss = torch.nn.functional.cross_entropy(model(x.float().div(255)), labels)
+    optimizer.zero_grad(set_to_none=True)
+    loss.backward()
+    optimizer.step()
     return loss
 
 

@@ -1,5 +1,6 @@
 // Checkpoints: everything that a training goes on from, in one safetensors file. A part is whatever tells its state and takes one back: modules,
 // optimisers, schedules, batches, and objects of a program.
+import { randomUUID } from 'node:crypto';
 import { rename, rm, writeFile } from 'node:fs/promises';
 import { decodeSafetensors, encodeSafetensors, noGrad, randomState } from '@tsinductor/tensor';
 import type { Tensor } from '@tsinductor/tensor';
@@ -37,7 +38,8 @@ export async function saveCheckpoint(path: string | URL, parts: CheckpointParts)
   const metadata: Record<string, string> = {};
   for (const [name, part] of Object.entries(parts)) metadata[name] = flattenState(name, part.stateDict(), tensors);
   const bytes = encodeSafetensors(tensors, metadata);
-  const beside = typeof path === 'string' ? `${path}.new` : new URL(`${path.href}.new`);
+  const ending = `.${randomUUID()}.new`;
+  const beside = typeof path === 'string' ? path + ending : new URL(path.href + ending);
   try {
     await writeFile(beside, bytes);
     await rename(beside, path);

@@ -1,0 +1,4 @@
+// What can be wrong with what the demo is given.
+
+export const shortText = (name: string, length: number, least: number): RangeError =>
+  new RangeError(`${name} has ${String(length)} characters, and ${String(least)} are needed`);
