@@ -261,11 +261,96 @@ def train_step(p, x):
     return waiting(run), lambda index: outputs[index].cpu().numpy()
 
 
+def convolution_loss(p):
+    def loss(w, images, targets):
+        half = F.max_pool2d(F.relu(F.conv2d(images, w[0], w[1], padding=1)), 2)
+        quarter = F.max_pool2d(F.relu(F.conv2d(half, w[2], w[3], padding=1)), 2)
+        hidden = F.relu(F.linear(quarter.flatten(1), w[4], w[5]))
+        return F.cross_entropy(F.linear(hidden, w[6], w[7]), targets)
+
+    return loss
+
+
+def block_loss(p):
+    batch, length, width, heads = (p[k] for k in ("batch", "length", "width", "heads"))
+    mask = torch.full((length, length), float("-inf"), device=DEVICE).triu(1)
+
+    def attend(q, k, v):
+        if hasattr(F, "scaled_dot_product_attention"):
+            return F.scaled_dot_product_attention(q, k, v, is_causal=True)
+        scores = (q * (width // heads) ** -0.5) @ k.transpose(-1, -2)
+        return torch.softmax(scores + mask, -1) @ v
+
+    def loss(w, x, target):
+        parts = F.linear(F.layer_norm(x, (width,), w[0], w[1]), w[2], w[3])
+        q, k, v = parts.reshape(batch, length, 3, heads, width // heads).permute(2, 0, 3, 1, 4)
+        mixed = attend(q, k, v).transpose(1, 2).reshape(batch, length, width)
+        attended = x + F.linear(mixed, w[4], w[5])
+        wide = F.gelu(F.linear(F.layer_norm(attended, (width,), w[6], w[7]), w[8], w[9]))
+        return F.mse_loss(attended + F.linear(wide, w[10], w[11]), target)
+
+    return loss
+
+
+def descent(p, x, loss, shapes):
+    """A step of gradient descent; the weights come behind input and target."""
+    data, targets, *weights = (v.reshape(s) for v, s in zip(x, shapes))
+    weights = [w.requires_grad_() for w in weights]
+    outputs = [None] * len(weights)
+
+    def run():
+        gradients = torch.autograd.grad(loss(weights, data, targets), weights)
+        with torch.no_grad():
+            outputs[:] = [w.sub(g, alpha=p["rate"]) for w, g in zip(weights, gradients)]
+
+    return waiting(run), lambda index: outputs[index].cpu().numpy()
+
+
+def adam_step(p, x):
+    """torch.optim.Adam over many parameters, by its kernels for lists of tensors; a copy of the last one is the result."""
+    shapes = [[p["rows"], 64 + i % 5] if i % 2 == 0 else [p["rows"]] for i in range(p["count"])]
+    parameters = [v.reshape(s).clone().requires_grad_() for v, s in zip(x, shapes)]
+    for parameter, gradient, shape in zip(parameters, x[p["count"] :], shapes):
+        parameter.grad = gradient.reshape(shape)
+    optimizer = torch.optim.Adam(parameters, lr=p["rate"], foreach=True)
+    output = [None]
+
+    def run():
+        optimizer.step()
+        output[0] = parameters[-1].detach().clone()
+
+    return waiting(run), lambda index: output[index].cpu().numpy()
+
+
+def training(request, x):
+    """Steps of training by their gradients, which PyTorch derives; None for what is none."""
+    p = request["params"]
+    if request["op"] in ("trainStep", "derivedStep"):
+        return train_step(p, x)
+    if request["op"] == "convolutionStep":
+        first, second, hidden, classes = (p[k] for k in ("first", "second", "hidden", "classes"))
+        images = [(p["batch"], 1, 28, 28), (p["batch"], classes)]
+        kernels = [(first, 1, 3, 3), (first,), (second, first, 3, 3), (second,)]
+        layers = [(hidden, second * 49), (hidden,), (classes, hidden), (classes,)]
+        return descent(p, x, convolution_loss(p), images + kernels + layers)
+    if request["op"] == "blockStep":
+        width = p["width"]
+        given = [(p["batch"], p["length"], width)] * 2
+        norm = [(width,), (width,)]
+        attention = [(3 * width, width), (3 * width,), (width, width), (width,)]
+        layers = [(4 * width, width), (4 * width,), (width, 4 * width), (width,)]
+        return descent(p, x, block_loss(p), given + norm + attention + norm + layers)
+    return adam_step(p, x)
+
+
+TRAINING = ("trainStep", "derivedStep", "convolutionStep", "blockStep", "adamStep")
+
+
 def prepare(request):
     torch.set_num_threads(request["threads"])
     inputs = [torch.from_numpy(values).to(DEVICE) for values in inputs_of(request)]
-    if request["op"] == "trainStep":
-        return None if JIT or COMPILE else train_step(request["params"], inputs)
+    if request["op"] in TRAINING:
+        return None if JIT or COMPILE else training(request, inputs)
     if request["op"] not in OPERATIONS:
         return None
     shapes, function = OPERATIONS[request["op"]](request["params"])

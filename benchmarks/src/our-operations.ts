@@ -9,6 +9,7 @@ import { plainOperations } from './plain-operations.ts';
 import { readingOperations } from './reading-operations.ts';
 import { sortingOperations } from './sorting-operations.ts';
 import type { Params } from './protocol.ts';
+import { trainingOperations } from './training-operations.ts';
 
 type TensorFunction = (...inputs: Tensor[]) => Tensor | Tensor[];
 export interface Operation extends Omit<MemoryBound, 'fn'> {
@@ -53,7 +54,7 @@ const countedOperations: Readonly<Record<string, (params: Params) => Operation>>
 };
 
 export function operationOf({ op, params }: { readonly op: string; readonly params: Params }): Operation | undefined {
-  const counted = countedOperations[op] ?? readingOperations[op];
+  const counted = countedOperations[op] ?? readingOperations[op] ?? trainingOperations[op];
   if (counted !== undefined) return counted(params);
   const row = memoryBoundOperations[op] ?? paddingOperations[op] ?? sortingOperations[op] ?? plainOperations[op];
   if (row === undefined) return undefined;

@@ -13,6 +13,7 @@ import { paddingWorkloads } from './suites/padding.ts';
 import { pointwiseWorkloads } from './suites/pointwise.ts';
 import { sortingWorkloads } from './suites/sorting.ts';
 import { trainWorkloads } from './suites/train.ts';
+import { trainingWorkloads } from './suites/training.ts';
 
 export const suitesOf = (sizes: ArraySizes): Readonly<Record<string, readonly Workload[]>> => ({
   pointwise: pointwiseWorkloads,
@@ -24,6 +25,7 @@ export const suitesOf = (sizes: ArraySizes): Readonly<Record<string, readonly Wo
   attention: attentionWorkloads,
   call: callWorkloads,
   train: trainWorkloads,
+  training: trainingWorkloads,
   choices: choiceWorkloads,
   sorting: sortingWorkloads,
 });
