@@ -2,6 +2,8 @@
 import { checkOp, compile, defineOp, f32, isTsInductorError, linalg, memoryStats, nn, randn } from 'tsinductor';
 import { scope, tensor, uniqueConsecutive, zeros } from 'tsinductor';
 import type { CompiledFunction, CompileOptions, DType, Explanation, Tensor } from 'tsinductor';
+import { batches, decodeCsv } from 'tsinductor/data';
+import type { Batches, BatchRequest, PreparedBatches } from 'tsinductor/data';
 import { cdiv, constexpr, i32, kernel, ptr } from 'tsinductor/dsl';
 import type { Kernel } from 'tsinductor/dsl';
 import { Linear, Module, ReLU, Sequential } from 'tsinductor/nn';
@@ -110,3 +112,14 @@ optimizer.step();
 export function codeOf(error: unknown): string | undefined {
   return isTsInductorError(error) ? error.code : undefined;
 }
+
+export const rows: Batches<{ x: Tensor; labels: readonly [Tensor] }> = batches(
+  { x: made, labels: [made] as const },
+  { size: 2, shuffle: true },
+);
+export const threaded: PreparedBatches<Tensor> = batches<Tensor>(
+  { length: 9 },
+  { size: 3, workers: { module: 'photos', threads: 2 } },
+);
+export const batchOf = ({ rows: wanted, data }: BatchRequest<string>): string => `${data} ${String(wanted.length)}`;
+export const columns: Tensor = decodeCsv('a,b\n1,2\n').matrix(['a', 'b']);
