@@ -1,9 +1,10 @@
 // The effects of the settings of caching and building.
 import { spawn } from 'node:child_process';
-import { existsSync, readFileSync, readdirSync, rmSync, statSync } from 'node:fs';
+import { existsSync, readFileSync, readdirSync, rmSync, statSync, utimesSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import { expect } from '@jest/globals';
+import { openStore } from '@tsinductor/cache';
 import { compileGraphs, Session } from '@tsinductor/compiler';
 import { resolveConfig } from '@tsinductor/config';
 import { GraphBuilder } from '@tsinductor/graph';
@@ -27,6 +28,18 @@ const leavesAlone = (options: Options): void => {
   expect(origin({ cacheDir })).toBe('built');
   expect(entries(cacheDir)).toHaveLength(1);
 };
+
+/** An entry of 2 MB that nobody has used for a hundred days; gives its directory. */
+function leaveEntry(cacheDir: string): string {
+  using store = openStore({ root: cacheDir, namespace: 'fx', temporaryDirectory: cacheDir, report: () => undefined });
+  const key = 'ab'.repeat(32);
+  const info = { inputs: {}, versions: {}, data: null };
+  const { directory } = store.put(key, { 'graph.so': new Uint8Array(2 << 20) }, info);
+  const time = new Date(Date.now() - 100 * 86_400_000);
+  rmSync(join(cacheDir, 'fx', '.used', key));
+  utimesSync(directory, time, time);
+  return directory;
+}
 
 /** Holds a lock as another process of ours would: a directory whose time is kept new. */
 const lockKeeper = `
@@ -79,6 +92,32 @@ export const cachingEffects = {
     expect([readdirSync(cacheDir), entries(compiledFunctionsDir).length]).toEqual([[], 1]);
     reset();
     expect(origin({ cacheDir: freshDirectory(), compiledFunctionsDir })).toBe('disk');
+  },
+  cacheMaxBytes: () => {
+    // Entries of a process that is no more, as large as the bound: the next build makes room.
+    const cacheDir = freshDirectory();
+    const old = leaveEntry(cacheDir);
+    expect(origin({ cacheDir, cacheMaxDays: null, cacheMaxBytes: null })).toBe('built');
+    reset();
+    expect([
+      existsSync(old),
+      reportOf((x) => x.add(2), [full([3], 1)], { cacheDir, cacheMaxDays: null }).origin,
+    ]).toEqual([true, 'built']);
+    reset();
+    expect(
+      reportOf((x) => x.add(3), [full([3], 1)], { cacheDir, cacheMaxDays: null, cacheMaxBytes: 1 << 20 }).origin,
+    ).toBe('built');
+    expect([existsSync(old), entries(cacheDir).length]).toEqual([false, 3]);
+  },
+  cacheMaxDays: () => {
+    const cacheDir = freshDirectory();
+    const old = leaveEntry(cacheDir);
+    expect(origin({ cacheDir, cacheMaxDays: 200 })).toBe('built');
+    expect(existsSync(old)).toBe(true);
+    reset();
+    rmSync(join(cacheDir, '.collected'));
+    expect(reportOf((x) => x.add(2), [full([3], 1)], { cacheDir }).origin).toBe('built');
+    expect([existsSync(old), entries(cacheDir).length]).toEqual([false, 2]);
   },
   forceRecompile: () => {
     const cacheDir = freshDirectory();

@@ -12,6 +12,6 @@ export { Lines } from './lines.ts';
 export { nearest } from './nearest.ts';
 export { Pipeline } from './pipeline.ts';
 export type { Cut, Form, PartedStage, Stage, Watch } from './pipeline.ts';
-export { isAbandoned, processTag } from './process-tag.ts';
+export { isAbandoned, isOfThisPlace, processTag } from './process-tag.ts';
 export { StageTexts, StageTimes, verifying, watchedBy } from './watch-stages.ts';
 export type { StageText, StageTime } from './watch-stages.ts';

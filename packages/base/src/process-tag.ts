@@ -18,6 +18,9 @@ export function isAbandoned(name: string): boolean {
   return where === place() && !isAlive(Number(pid));
 }
 
+/** Whether `name` has the tag of a process of this place, alive or not. */
+export const isOfThisPlace = (name: string): boolean => tagPattern.exec(name)?.[1] === place();
+
 const place = (): string => sha256([hostname(), bootId(), namespace()].join('\n')).slice(0, 12);
 
 function bootId(): string {

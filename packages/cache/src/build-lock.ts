@@ -65,6 +65,24 @@ export function withLockNow<T>(options: LockOptions<T>, build: () => T): T {
   }
 }
 
+/** Does what one process at a time is to do; undefined, and nothing done, where another is at it or no lock can be had. */
+export function tryAlone<T>(
+  { fs, path, staleMilliseconds }: Pick<LockOptions<T>, 'fs' | 'path' | 'staleMilliseconds'>,
+  action: () => T,
+): T | undefined {
+  const lock = `${path}.lock`;
+  try {
+    if (!makesLock(fs, lock) && !(breaksStale(fs, lock, staleMilliseconds) && makesLock(fs, lock))) return undefined;
+  } catch {
+    return undefined;
+  }
+  try {
+    return action();
+  } finally {
+    releaseNow(fs, lock);
+  }
+}
+
 /** How long to wait for others, in ever longer pauses. */
 class Patience {
   readonly #deadline: number;
@@ -127,13 +145,17 @@ function tryLockNow<T>(options: LockOptions<T>): AttemptNow {
     return { kind: 'taken', release: () => undefined };
   }
   const release = (): void => {
-    try {
-      fs.rmdirSync(lock);
-    } catch {
-      // Another process has taken it over, or it stays and becomes stale.
-    }
+    releaseNow(fs, lock);
   };
   return { kind: 'taken', release };
+}
+
+function releaseNow(fs: FileSystem, lock: string): void {
+  try {
+    fs.rmdirSync(lock);
+  } catch {
+    // Another process has taken it over, or it stays and becomes stale.
+  }
 }
 
 function makesLock(fs: FileSystem, lock: string): boolean {

@@ -121,6 +121,12 @@ function verify(fs: FileSystem, place: EntryPlace): EntryReading {
   return { kind: 'found', verified: { artifact, identities } };
 }
 
+/** The manifest in a directory, whose files are not looked at; undefined where it is not what was written. Throws what reading throws. */
+export function manifestOf(fs: FileSystem, directory: string): Manifest | undefined {
+  const manifest = decodeDocument(readOwnFile(fs, join(directory, manifestName), mostManifestBytes).bytes);
+  return isManifest(manifest) ? manifest : undefined;
+}
+
 /** Whether no file of the artifact was replaced or written to since it was verified. */
 export function isUnchanged(fs: FileSystem, { identities }: VerifiedArtifact): boolean {
   try {

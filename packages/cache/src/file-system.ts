@@ -7,6 +7,7 @@ import { refusedFile } from './errors.ts';
 export type FileSystem = Pick<
   typeof nodeFs,
   | 'accessSync'
+  | 'appendFileSync'
   | 'chmodSync'
   | 'closeSync'
   | 'fstatSync'

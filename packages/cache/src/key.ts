@@ -6,6 +6,9 @@ import { badFileName, badKey, badNamespace } from './errors.ts';
 /** Where compiled graphs are kept: the compiler writes there, and the command line lists it. */
 export const graphNamespace: string = 'fx';
 
+/** Where measurements are kept. */
+export const recordNamespace = 'autotune';
+
 /** Counts up when the layout of entries changes, so that old ones are misses. */
 export const cacheFormat = 1;
 

@@ -11,7 +11,7 @@ import { errorCode } from './events.ts';
 import type { Report } from './events.ts';
 import { nodeFileSystem, readOwnFile, removeQuietly, syncPath, twice } from './file-system.ts';
 import type { FileSystem } from './file-system.ts';
-import { cacheFormat, checkKey, checkNamespace, isKey } from './key.ts';
+import { cacheFormat, checkKey, checkNamespace, isKey, recordNamespace } from './key.ts';
 import { openRoot } from './root.ts';
 import type { OpenedRoot } from './root.ts';
 
@@ -43,7 +43,7 @@ const stagePrefix = '.stage-';
 
 /** Opens the records. Reports a fallback; throws only where no directory at all can be had. */
 export function openRecords(options: RecordStoreOptions): RecordStore {
-  const namespace = options.namespace ?? 'autotune';
+  const namespace = options.namespace ?? recordNamespace;
   checkNamespace(namespace);
   const fs = options.fs ?? nodeFileSystem();
   return new DiskRecords({ ...options, namespace }, openRoot({ ...options, below: [namespace], fs }), fs);
@@ -67,6 +67,7 @@ class DiskRecords implements RecordStore {
   read(problem: string): ReadonlyMap<string, unknown> {
     checkKey(problem);
     const records = new Map<string, unknown>();
+    this.#touch(problem);
     for (const name of this.#names(join(this.#home, problem)).sort()) {
       const configuration = name.endsWith(suffix) ? name.slice(0, -suffix.length) : '';
       if (!isKey(configuration)) continue;
@@ -117,6 +118,16 @@ class DiskRecords implements RecordStore {
 
   [Symbol.dispose](): void {
     if (this.#temporary) removeQuietly(this.#fs, this.root);
+  }
+
+  /** They are used: what nobody reads goes after a time. */
+  #touch(problem: string): void {
+    try {
+      const now = new Date();
+      this.#fs.utimesSync(join(this.#home, problem), now, now);
+    } catch {
+      // There are none, or they are only read.
+    }
   }
 
   #names(directory: string): string[] {

@@ -26,7 +26,7 @@ describe('building', () => {
     expectIntact(await open().withBuildLock(key, building(count)));
     expectIntact(await open().withBuildLock(key, building(count)));
     expect(count.builds).toBe(1);
-    expect(readdirSync(join(place.root, 'fx')).sort()).toEqual(['.damaged', '.locks', key]);
+    expect(readdirSync(join(place.root, 'fx')).sort()).toEqual(['.damaged', '.locks', '.used', key]);
     expect(readdirSync(join(place.root, 'fx', '.locks'))).toEqual([]);
   });
 
@@ -57,7 +57,7 @@ describe('building', () => {
     });
     await expect(attempt).rejects.toBe(failure);
     expect(store.get(key)).toBeUndefined();
-    expect(readdirSync(join(place.root, 'fx')).sort()).toEqual(['.damaged', '.locks']);
+    expect(readdirSync(join(place.root, 'fx')).sort()).toEqual(['.damaged', '.locks', '.used']);
     expectIntact(await store.withBuildLock(key, building()));
   });
 
@@ -137,7 +137,7 @@ describe('building', () => {
     const stores = [1, 2, 3, 4].map(() => open({ waitMilliseconds: 0, staleMilliseconds: 60_000 }));
     const artifacts = await Promise.all(stores.map((store) => store.withBuildLock(key, slow)));
     artifacts.forEach(expectIntact);
-    expect(readdirSync(join(place.root, 'fx')).sort()).toEqual(['.damaged', '.locks', key]);
+    expect(readdirSync(join(place.root, 'fx')).sort()).toEqual(['.damaged', '.locks', '.used', key]);
     expect(readdirSync(join(place.root, 'fx', '.damaged'))).toEqual([]);
   });
 
@@ -299,7 +299,7 @@ describe('several processes', () => {
         const artifact = await store.withBuildLock(key, building());
         expect(Object.keys(artifact.paths)).toHaveLength(2);
         store.prune(0);
-        expect(readdirSync(join(home, 'fx')).sort()).toEqual(['.damaged', '.locks', key].sort());
+        expect(readdirSync(join(home, 'fx')).sort()).toEqual(['.damaged', '.locks', '.used', key].sort());
       }
     };
     await Promise.all([0, 1, 2, 3].map((rest) => lane(moments.filter((_, i) => i % 4 === rest))));

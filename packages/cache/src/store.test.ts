@@ -74,7 +74,7 @@ describe('keys', () => {
       expect(() => store.put(bad, files, info)).toThrow(refused);
       await expect((async () => store.withBuildLock(bad, building()))()).rejects.toMatchObject({ code: 'CACHE_KEY' });
     }
-    expect(readdirSync(join(place.root, 'fx')).sort()).toEqual(['.damaged', '.locks']);
+    expect(readdirSync(join(place.root, 'fx')).sort()).toEqual(['.damaged', '.locks', '.used']);
   });
 
   test('file names and namespaces that could leave the entry are refused', async () => {
@@ -127,7 +127,7 @@ describe('put and get', () => {
     store.put(key, files, info);
     const second = store.put(key, { 'kernel.so': 'different' }, info);
     expectIntact(second);
-    expect(readdirSync(join(place.root, 'fx')).sort()).toEqual(['.damaged', '.locks', key]);
+    expect(readdirSync(join(place.root, 'fx')).sort()).toEqual(['.damaged', '.locks', '.used', key]);
   });
 
   test('namespaces are apart', () => {

@@ -19,6 +19,7 @@ import type { Report } from './events.ts';
 import { nodeFileSystem, removeQuietly, syncPath, twice } from './file-system.ts';
 import type { FileSystem } from './file-system.ts';
 import { damagedName, locksName, namesIn, removeLeftovers, stagePrefix, trimDamaged } from './leftovers.ts';
+import { markUse, useOf, usedName } from './use-marks.ts';
 import { checkFileName, checkKey, checkNamespace, isKey } from './key.ts';
 import { openRoot } from './root.ts';
 import type { OpenedRoot } from './root.ts';
@@ -50,8 +51,12 @@ export interface EntrySummary {
   readonly key: string;
   /** Bytes of all its files. */
   readonly bytes: number;
-  /** Milliseconds since 1970. */
+  /** When it was built, in milliseconds since 1970. */
   readonly modified: number;
+  /** When it was found last; when it was built, where nobody has looked for it since. */
+  readonly used: number;
+  /** Whether a process that lives has found it. */
+  readonly isInUse: boolean;
 }
 
 interface StoreStats {
@@ -68,6 +73,8 @@ export interface ArtifactStore {
   readonly root: string;
   /** The configured root, where it is only read. */
   readonly readable: string | undefined;
+  /** Whether the root is a private one that goes with the process. */
+  readonly isTemporary: boolean;
   /** The verified entry, or undefined. Never throws for what is on disk. */
   get(key: string): Artifact | undefined;
   /** Stores files under a key; if there is an intact entry, that one stays and is returned. */
@@ -98,7 +105,7 @@ export function openStore(options: StoreOptions): ArtifactStore {
   const { namespace } = options;
   checkNamespace(namespace);
   const fs = options.fs ?? nodeFileSystem();
-  const below = [namespace, join(namespace, locksName), join(namespace, damagedName)];
+  const below = [namespace, ...[locksName, damagedName, usedName].map((name) => join(namespace, name))];
   return new DiskStore(options, openRoot({ ...options, below, fs }), fs);
 }
 
@@ -106,19 +113,22 @@ class DiskStore implements ArtifactStore {
   readonly root: string;
   readonly readable: string | undefined;
   readonly #options: StoreOptions;
-  readonly #temporary: boolean;
+  readonly isTemporary: boolean;
   readonly #fs: FileSystem;
   readonly #home: string;
   readonly #memory: LRUCache<string, VerifiedArtifact>;
   readonly #building = new Map<string, Promise<Artifact>>();
   readonly #stats = { hits: 0, memoryHits: 0, misses: 0, builds: 0, damaged: 0 };
+  /** What this process has found, and how it says so. */
+  readonly #marked = new Set<string>();
+  readonly #tag = processTag();
   #moved = 0;
   #pruned = false;
 
   constructor(options: StoreOptions, opened: OpenedRoot, fs: FileSystem) {
     this.root = opened.root;
     this.readable = opened.readable;
-    this.#temporary = opened.temporary;
+    this.isTemporary = opened.temporary;
     this.#options = options;
     this.#fs = fs;
     this.#home = join(opened.root, options.namespace);
@@ -137,6 +147,8 @@ class DiskStore implements ArtifactStore {
       this.#stats.memoryHits += 1;
       return remembered.artifact;
     }
+    // Before it is read, so that whoever makes room sees that it is used.
+    this.#mark(key);
     const artifact = this.#accept(key, readEntry(this.#fs, this.#place(key))) ?? this.#readOnly(key);
     if (artifact === undefined) this.#stats.misses += 1;
     else this.#stats.hits += 1;
@@ -190,7 +202,13 @@ class DiskStore implements ArtifactStore {
       try {
         const files = this.#fs.readdirSync(directory).map((name) => this.#fs.lstatSync(join(directory, name)));
         const bytes = files.reduce((sum, { size }) => sum + size, 0);
-        summaries.push({ key, bytes, modified: this.#fs.lstatSync(directory).mtimeMs });
+        const modified = this.#fs.lstatSync(directory).mtimeMs;
+        const use = useOf(this.#fs, this.#home, key);
+        summaries.push({
+          ...{ key, bytes, modified },
+          used: Math.max(modified, use?.time ?? 0),
+          isInUse: use?.isNow === true,
+        });
       } catch {
         // Removed meanwhile, or no entry.
       }
@@ -221,7 +239,7 @@ class DiskStore implements ArtifactStore {
 
   [Symbol.dispose](): void {
     this.#memory.clear();
-    if (this.#temporary) removeQuietly(this.#fs, this.root);
+    if (this.isTemporary) removeQuietly(this.#fs, this.root);
   }
 
   #place(key: string): { directory: string; namespace: string; key: string } {
@@ -247,9 +265,11 @@ class DiskStore implements ArtifactStore {
     this.#memory.delete(key);
     switch (reading.kind) {
       case 'found':
+        this.#mark(key);
         this.#memory.set(key, reading.verified);
         return reading.verified.artifact;
       case 'absent':
+        this.#marked.delete(key); // it is marked again when it is there
         return undefined;
       case 'unreadable':
         this.#options.report({ kind: 'unreadable', key, message: `cache entry ${key} not read: ${reading.reason}` });
@@ -261,6 +281,13 @@ class DiskStore implements ArtifactStore {
         this.#options.report({ kind: 'damaged', key, message: `cache entry ${key} is damaged: ${reading.reason}` });
         return undefined;
     }
+  }
+
+  /** Says that this process uses an entry, once. */
+  #mark(key: string): void {
+    if (this.isTemporary || this.#marked.has(key)) return;
+    this.#marked.add(key);
+    markUse(this.#fs, { home: this.#home, key }, this.#tag);
   }
 
   /** Moves an entry where no reader looks, in one step. */
@@ -316,7 +343,7 @@ class DiskStore implements ArtifactStore {
   }
 
   #makeStage(key: string): string {
-    return this.#typed(key, () => twice(() => this.#fs.mkdtempSync(join(this.#home, stagePrefix + processTag()))));
+    return this.#typed(key, () => twice(() => this.#fs.mkdtempSync(join(this.#home, stagePrefix + this.#tag))));
   }
 
   /** Failures of the system become ours; ours stay as they are. */

@@ -1,11 +1,15 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { compile, defaultSession } from '@tsinductor/compiler';
+import type { CompiledFunction } from '@tsinductor/compiler';
+import { zeros } from '@tsinductor/tensor';
+import type { Tensor } from '@tsinductor/tensor';
 import { resolveConfig, settingNames } from '@tsinductor/config';
 import { execFileSync, spawnSync } from 'node:child_process';
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { runCli } from './cli.ts';
-import { openGraphStore } from './commands/cache.ts';
+import { openGraphStore } from './cache/open-cache.ts';
 import { formatBytes } from './table.ts';
 
 let directory = '';
@@ -85,22 +89,92 @@ describe('cache', () => {
     const config = resolveConfig({ env: { TORCHINDUCTOR_CACHE_DIR: join(directory, 'cache') } });
     const key = 'ab'.repeat(32);
     {
-      using store = openGraphStore(config, (message) => {
+      const warn = (message: string): never => {
         throw new RangeError(message);
-      });
+      };
+      using store = openGraphStore({ config, warn });
       store.put(key, { 'graph.cc': 'int main;' }, {} as Parameters<typeof store.put>[2]);
     }
     const listed = JSON.parse((await run(['cache', 'ls', '--json'])).out) as { entries: { key: string }[] };
     expect(listed.entries.map((entry) => entry.key)).toEqual([key]);
-    expect((await run(['cache', 'ls'])).out).toContain('1 graph');
-    expect((await run(['cache', 'clear'])).out).toContain('removed 1 graph');
+    expect((await run(['cache', 'ls'])).out).toContain('1 entry');
+    expect((await run(['cache', 'clear'])).out).toContain('removed 1 entry');
     expect(JSON.parse((await run(['cache', 'ls', '--json'])).out)).toMatchObject({ entries: [], bytes: 0 });
   });
 
   test('needs a command', async () => {
     const { status, error } = await run(['cache']);
     expect(status).toBe(1);
-    expect(error).toContain('ls or clear');
+    expect(error).toContain('ls, stats, why, verify, gc, clear, export or import');
+  });
+
+  describe('of compiled functions', () => {
+    const cacheDir = (): string => join(directory, 'compiled');
+    const variables = (): Record<string, string> => ({ TORCHINDUCTOR_CACHE_DIR: cacheDir() });
+    const onThis = (...args: readonly string[]): Promise<Ran> => run(['cache', ...args], variables());
+    const compileWith = (options: Readonly<Record<string, unknown>>): CompiledFunction<(x: Tensor) => Tensor> => {
+      const fn = compile(
+        function shifted(x: Tensor) {
+          return x.add(1);
+        },
+        { options: { cacheDir: cacheDir(), ...options } },
+      );
+      fn(zeros([3]));
+      return fn;
+    };
+    const isNative = defaultSession().machine().kind === 'native';
+    const testNative = isNative ? test : test.skip;
+    if (!isNative) process.stderr.write('the cache of compiled functions skipped: no C++ compiler\n');
+
+    testNative('why tells the fields that differ, each with both values', async () => {
+      expect(compileWith({}).cacheInfo()).toMatchObject({ memory: 0, disk: 0, builds: 1, bypasses: {} });
+      compileWith({ maxFusionSize: 3 });
+      const { out } = await onThis('why', 'shifted');
+      expect(out).toMatch(/shifted: built, for the cache had no older entry/);
+      expect(out).toMatch(
+        /shifted: built, for it differs from [0-9a-f]{16} shifted, built [^]* in\n {2}setting maxFusionSize\n {4}it was nothing\n {4}and is 3/,
+      );
+      expect((await onThis('why', 'nothing of that name')).error).toContain('CLI_CACHE_ENTRY');
+      expect((await onThis('stats')).out).toMatch(
+        /graphs and kernels +2 [^]*2 in use; bounds: 4.00 GiB, unused for 90 days/,
+      );
+    });
+
+    testNative('verify puts damage away, and says so with its status', async () => {
+      expect(await onThis('verify')).toMatchObject({
+        status: 0,
+        out: expect.stringMatching(/^2 entries whole, 0 not/),
+      });
+      const { entries } = JSON.parse((await onThis('ls', '--json')).out) as {
+        entries: { key: string; name: string }[];
+      };
+      expect(entries.map(({ name }) => name)).toEqual(['shifted', 'shifted']);
+      writeFileSync(join(cacheDir(), 'fx', entries[0]?.key ?? '', 'graph.cc'), 'other');
+      expect(await onThis('verify')).toMatchObject({
+        status: 1,
+        out: expect.stringMatching(/^1 entry whole, 1 not\n.*put away: graph.cc/),
+      });
+      expect((await onThis('verify')).status).toBe(0);
+    });
+
+    testNative('export and import carry entries to another cache', async () => {
+      const file = join(directory, 'carried.bin');
+      expect((await onThis('export', file, '--key', 'no such')).error).toContain('CLI_CACHE_ENTRY');
+      expect((await onThis('export', file)).out).toMatch(/^wrote 1 entry, .* to /);
+      const elsewhere = { TORCHINDUCTOR_CACHE_DIR: join(directory, 'elsewhere') };
+      expect((await run(['cache', 'import', file], elsewhere)).out).toMatch(/^put 1 entry into /);
+      expect((await run(['cache', 'ls'], elsewhere)).out).toContain('shifted');
+      writeFileSync(file, readFileSync(file).subarray(1));
+      expect((await run(['cache', 'import', file], elsewhere)).error).toContain('CACHE_BUNDLE');
+    });
+
+    testNative('gc keeps what this process uses; clear --all leaves nothing', async () => {
+      expect(await onThis('gc')).toMatchObject({ status: 0, out: expect.stringContaining('kept 1 entry') });
+      expect((await onThis('clear', '--all')).out).toMatch(/removed 1 entry, .* and \d+ other thing/);
+      expect(JSON.parse((await onThis('stats', '--json')).out)).toMatchObject({
+        contents: { entries: { count: 0 }, bridges: { count: 0 }, machine: { count: 0 } },
+      });
+    });
   });
 });
 

@@ -24,6 +24,14 @@ export const loadFailed = (file: string, cause: unknown): UserError =>
     hint: 'run it with `tsinductor run` to see where it fails',
   });
 
+/** What `tsinductor cache` says without a command. */
+export const cacheNeedsCommand: string = 'cache needs a command: ls, stats, why, verify, gc, clear, export or import';
+
+export const noSuchEntry = (what: string, root: string): UserError =>
+  new UserError('CLI_CACHE_ENTRY', `no entry of ${root} is ${JSON.stringify(what)} by its key or name`, {
+    hint: '`tsinductor cache ls` lists keys and names',
+  });
+
 export const noSuchSetting = (name: string): UserError =>
   new UserError('CLI_SETTING', `no setting's name contains ${JSON.stringify(name)}`, {
     hint: '`tsinductor config` lists all settings',

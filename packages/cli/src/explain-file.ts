@@ -3,7 +3,7 @@
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { compile } from '@tsinductor/compiler';
-import type { Explanation } from '@tsinductor/compiler';
+import type { Explanation, GraphReport } from '@tsinductor/compiler';
 import type { Tensor } from '@tsinductor/tensor';
 import { fileMissing, loadFailed, nothingCompiled } from './errors.ts';
 import { importModule } from './import-module.ts';
@@ -23,6 +23,19 @@ interface ExplainOptions {
 }
 
 export async function explainFile(file: string, options: ExplainOptions): Promise<Outcome> {
+  const explained = await explainExports(file);
+  const { stage } = options;
+  return stage === undefined ? whole(explained, options.source) : oneStage(explained, stage);
+}
+
+/** The graphs that a module compiles, each with the name of its function. */
+export async function reportsOf(file: string): Promise<readonly (GraphReport & { readonly name: string })[]> {
+  return (await explainExports(file)).flatMap(({ name, explanation }) =>
+    explanation.graphs.map((graph) => ({ ...graph, name })),
+  );
+}
+
+async function explainExports(file: string): Promise<readonly Explained[]> {
   const path = resolve(file);
   if (!existsSync(path)) throw fileMissing(path);
   const exports = await loadModule(path);
@@ -33,8 +46,7 @@ export async function explainFile(file: string, options: ExplainOptions): Promis
     ...workloadsOf(exports).map(({ name, inputs, fn }) => ({ name, explanation: compile(fn).explain(...inputs()) })),
   ];
   if (explained.length === 0) throw nothingCompiled(path);
-  const { stage } = options;
-  return stage === undefined ? whole(explained, options.source) : oneStage(explained, stage);
+  return explained;
 }
 
 interface Explained {

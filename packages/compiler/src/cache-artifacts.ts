@@ -1,6 +1,7 @@
 // What was compiled, taken from one machine to another: the cache entries that this process has used, as bytes, and back.
 import { types } from 'node:util';
-import type { SavedArtifact, SavedArtifacts } from './build/artifacts.ts';
+import type { SavedArtifacts } from './build/artifacts.ts';
+import type { SavedArtifact } from './build/saved-entries.ts';
 import { defaultSession } from './default-compiler.ts';
 import { badBundleValue } from './errors.ts';
 

@@ -24,7 +24,10 @@ export interface CompiledMembers<F extends AnyFunction> {
    * built in the background. Without arguments it does so for those that the option `examples` declares, if there are such.
    */
   warmup(...args: Parameters<F> | []): Promise<void>;
-  /** How often it was called, how often an earlier compilation fitted, and what is built in the background. */
+  /**
+   * How often it was called, how often an earlier compilation fitted, and what is built in the background; how many of its graphs
+   * were in memory, on disk or built, and which went past the cache on disk, by the reason.
+   */
   cacheInfo(): CacheInfo;
   /** Forgets all specialisations. */
   reset(): void;

@@ -1,7 +1,8 @@
 // The public API of @tsinductor/compiler: re-exports only.
 export { cppBackend, emulatedCudaBackend, emulationMessage } from './build/batch-backend.ts';
 export { buildFingerprint } from './build/build-fingerprint.ts';
-export type { SavedArtifact, SavedArtifacts } from './build/artifacts.ts';
+export type { SavedArtifacts } from './build/artifacts.ts';
+export type { SavedArtifact } from './build/saved-entries.ts';
 export { loadCacheArtifacts, saveCacheArtifacts } from './cache-artifacts.ts';
 export { allowInGraph, disable } from './trace/call-marks.ts';
 export type { DisableOptions } from './trace/call-marks.ts';

@@ -2,6 +2,7 @@
 import type { ConfigPatch } from '@tsinductor/config';
 import type { Graph } from '@tsinductor/graph';
 import type { Tensor } from '@tsinductor/tensor';
+import type { CacheTally } from './build/cache-tally.ts';
 import type { Placement } from '@tsinductor/tensor/internal';
 import type { Mode } from './mode.ts';
 import type { Backend } from './options.ts';
@@ -24,4 +25,6 @@ export interface PrepareRequest {
   readonly frozen?: ReadonlySet<number>;
   /** Where the graph runs, and where its outputs are to be. */
   readonly placement: Placement;
+  /** Told whether the graph was found or built. */
+  readonly tally?: CacheTally;
 }

@@ -1,5 +1,6 @@
 // A compiler at work: a configuration, what builds under it, and a compiler for each kind of target. In: traced graphs, and how
 // they are to run. Out: executables. One session serves all compiled functions of a process, unless a test makes its own.
+import { isTsInductorError } from '@tsinductor/base';
 import type { TsInductorError } from '@tsinductor/base';
 import type { Config, LogTopic } from '@tsinductor/config';
 import type { Graph } from '@tsinductor/graph';
@@ -158,8 +159,8 @@ export class Session implements Disposable {
   }
 
   #jobOf(traced: TracedGraph, request: PrepareRequest): CompileJob {
-    const { name, examples, placement } = request;
-    return { name, traced, examples, placement, config: this.#configOf(request) };
+    const { name, examples, placement, tally } = request;
+    return { name, traced, examples, placement, config: this.#configOf(request), tally };
   }
 
   /** What a caller gets of an executable of one graph; tells of it what the settings ask for. */
@@ -183,9 +184,14 @@ export class Session implements Disposable {
   #wayOf(job: CompileJob, request: PrepareRequest): Executable | Way {
     const { backend } = request;
     const { traced, placement, config } = job;
-    if (typeof backend === 'function') return customExecutable(traced.graph, backend, request);
-    if (backend !== 'inductor')
+    if (typeof backend === 'function') {
+      job.tally?.bypass("the backend is the program's own");
+      return customExecutable(traced.graph, backend, request);
+    }
+    if (backend !== 'inductor') {
+      job.tally?.bypass(`backend '${backend}' compiles nothing`);
       return interpretedExecutable(traced, { runsOn: `the interpreter, as backend '${backend}' asks`, placement });
+    }
     if (placement.device !== 'cpu') return wayThrough(this.#cuda, () => this.#cuda.jobFor(job));
     const native = this.machine(config);
     if (native.kind === 'interpreter') {
@@ -243,6 +249,7 @@ export class Session implements Disposable {
   /** The lower tier for good, with a report. */
   #lowerInstead(job: CompileJob, error: unknown): BuildOutcome {
     const message = messageOf(error);
+    job.tally?.bypass(`no native code: ${isTsInductorError(error) ? error.code : message}`);
     const executable = lowered(job, `${lowerTierName}: ${message}`, job.placement);
     if (isFutile(error)) return { executable, tier: 'lower' };
     this.warnOnce(
@@ -265,6 +272,7 @@ export class Session implements Disposable {
   /** On a machine where native code does not run. */
   #runLower(job: CompileJob, { code, reason }: Pick<InterpretingMachine, 'code' | 'reason'>): Executable {
     this.warnOnce(code, `compiled functions run as ${lowerTierName}: ${reason}`);
+    job.tally?.bypass(`no native code: ${code}`);
     return lowered(job, `${lowerTierName}: ${reason}`, undefined);
   }
 
@@ -275,6 +283,7 @@ export class Session implements Disposable {
     if (placement.device === 'cpu' && machine.kind === 'interpreter') return this.#runLower(job, machine);
     if (isFutile(error)) return lowered(job, `${lowerTierName}: ${error.message}`, placement);
     const message = messageOf(error);
+    job.tally?.bypass(`no native code: ${isTsInductorError(error) ? error.code : message}`);
     if (config.suppressErrors === true)
       this.warnOnce(`SUPPRESSED ${message}`, `a graph runs as ${lowerTierName}, as suppressErrors asks: ${message}`);
     else if (isForgiven(job, error))

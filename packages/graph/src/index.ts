@@ -36,7 +36,7 @@ export {
   valueKey,
   valuesOf,
 } from './argument-reader.ts';
-export { printGraph } from './print-graph.ts';
+export { printGraph, printNode } from './print-graph.ts';
 export { verifyGraph } from './verify-graph.ts';
 export { decompose } from './passes/decompose.ts';
 export { splitAtHosts } from './passes/split-at-hosts.ts';

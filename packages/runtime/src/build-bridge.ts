@@ -6,7 +6,7 @@
 // a damaged one is moved away and built anew. Before it is published it is looked into, and loaded once by a process that may die
 // of it.
 import { createHash } from 'node:crypto';
-import { lstatSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { lstatSync, readFileSync, renameSync, utimesSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -59,6 +59,7 @@ export const libraryName = 'bridge.node';
 export const digestName = 'bridge.sha256';
 
 const defaultMilliseconds = 20_000;
+const day = 86_400_000;
 /** More is no bridge. */
 const mostBytes = 64 << 20;
 
@@ -110,7 +111,20 @@ export function findBridge(options: BridgeBuildOptions): string | undefined {
   const home = [options.directory, options.readable].find(
     (place) => place !== undefined && isIntact(join(place, name)),
   );
-  return home === undefined ? undefined : join(home, name, libraryName);
+  if (home === undefined) return undefined;
+  noteUse(join(home, name));
+  return join(home, name, libraryName);
+}
+
+/** A bridge's directory has the time of its last use, to the day: what nobody uses is removed some day. */
+function noteUse(home: string): void {
+  try {
+    if (Date.now() - lstatSync(home).mtimeMs < day) return;
+    const now = new Date();
+    utimesSync(home, now, now);
+  } catch {
+    // It is only read, or was replaced.
+  }
 }
 
 function sourceDirectory(): string {

@@ -1,67 +1,84 @@
-// `tsinductor cache ls` and `tsinductor cache clear`: what compiled graphs are kept on disk.
-import { tmpdir } from 'node:os';
-import { graphNamespace, openStore } from '@tsinductor/cache';
-import type { ArtifactStore, EntrySummary } from '@tsinductor/cache';
-import type { Config } from '@tsinductor/config';
-import type { AddCommand } from '../context.ts';
-import { formatBytes, renderTable, plural } from '../table.ts';
-import type { Outcome } from '../terminal.ts';
+// `tsinductor cache`: what is kept on disk: looked into, checked, explained, bounded, carried elsewhere.
+import type { Argv } from 'yargs';
+import type { AddCommand, Context } from '../context.ts';
+import { cacheNeedsCommand } from '../errors.ts';
+import { clearCache, collectCache, listCache, showStats, verifyStored } from '../cache/contents.ts';
+import type { CacheUser } from '../cache/open-cache.ts';
+import { explainKey } from '../cache/why.ts';
 
-/** Opens the store that compiled functions use. */
-export const openGraphStore = (config: Config, warn: (message: string) => void): ArtifactStore =>
-  openStore({
-    root: config.cacheDir,
-    namespace: graphNamespace,
-    temporaryDirectory: tmpdir(),
-    report: ({ message }) => {
-      warn(message);
-    },
-  });
-
-export const addCacheCommand: AddCommand = (parser, context) =>
-  parser.command('cache', 'compiled graphs on disk', (command) =>
-    command
-      .command('ls', 'list them', {}, () => {
-        context.finish(listCache(context.resolve().config, context.warn));
-      })
-      .command('clear', 'remove them', {}, () => {
-        context.finish(clearCache(context.resolve().config, context.warn));
-      })
-      .demandCommand(1, 'cache needs a command: ls or clear'),
+export const addCacheCommand: AddCommand = (parser, context) => {
+  const opened: Opened = () => ({ config: context.resolve().config, warn: context.warn });
+  return parser.command('cache', 'what is kept on disk', (command) =>
+    addChanges(addLooks(command, context, opened), context, opened).demandCommand(1, cacheNeedsCommand),
   );
+};
 
-const totalBytes = (entries: readonly EntrySummary[]): number => entries.reduce((sum, { bytes }) => sum + bytes, 0);
+type Opened = () => CacheUser;
 
-function listCache(config: Config, warn: (message: string) => void): Outcome {
-  using store = openGraphStore(config, warn);
-  const entries = [...store.list()].sort((a, b) =>
-    a.modified === b.modified ? (a.key < b.key ? -1 : 1) : b.modified - a.modified,
-  );
-  const directory = store.root;
-  return {
-    data: { directory, bytes: totalBytes(entries), entries },
-    status: 0,
-    text: (colors) => {
-      const summary = `${directory}: ${plural(entries.length, 'graph')}, ${formatBytes(totalBytes(entries))}`;
-      if (entries.length === 0) return summary;
-      const rows = entries.map(({ key, bytes, modified }) => [
-        key.slice(0, 16),
-        formatBytes(bytes),
-        new Date(modified).toISOString().replace('T', ' ').slice(0, 19),
-      ]);
-      return `${renderTable(['key', 'size', 'built (UTC)'], rows, colors)}\n${summary}`;
-    },
-  };
-}
+/** The commands that only look. */
+const addLooks = (command: Argv, context: Context, opened: Opened): Argv =>
+  command
+    .command('ls', 'list compiled graphs and kernels', {}, () => {
+      context.finish(listCache(opened()));
+    })
+    .command('stats', 'how much there is of everything, and what the bounds are', {}, () => {
+      context.finish(showStats(opened()));
+    })
+    .command(
+      'why <what>',
+      'why something was not found: what of its key differs from the entry that is most like it',
+      (own) =>
+        own.positional('what', {
+          type: 'string',
+          demandOption: true,
+          describe: 'the beginning of a key, a name, or a module that compiles',
+        }),
+      async ({ what }) => {
+        context.finish(await explainKey(opened(), what));
+      },
+    );
 
-function clearCache(config: Config, warn: (message: string) => void): Outcome {
-  using store = openGraphStore(config, warn);
-  const bytes = totalBytes(store.list());
-  const removed = store.clear();
-  const directory = store.root;
-  return {
-    data: { directory, removed, bytes },
-    status: 0,
-    text: () => `removed ${plural(removed, 'graph')}, ${formatBytes(bytes)}, from ${directory}`,
-  };
-}
+/** The commands that add or remove. */
+const addChanges = (command: Argv, context: Context, opened: Opened): Argv =>
+  command
+    .command('verify', 'read every byte; what is damaged is put away', {}, () => {
+      context.finish(verifyStored(opened()));
+    })
+    .command('gc', 'remove what is beyond the bounds, and what nobody needs any more', {}, () => {
+      context.finish(collectCache(opened()));
+    })
+    .command(
+      'clear',
+      'remove compiled graphs and kernels',
+      (own) =>
+        own.option('all', {
+          type: 'boolean',
+          default: false,
+          describe: 'also bridges, measurements, and what was found out of compilers',
+        }),
+      ({ all }) => {
+        context.finish(clearCache(opened(), { all }));
+      },
+    )
+    .command(
+      'export <file>',
+      'write entries into a file, for another machine',
+      (own) =>
+        own
+          .positional('file', { type: 'string', demandOption: true, describe: 'the file to write' })
+          .option('key', { type: 'string', array: true, describe: 'beginnings of keys; all entries without it' }),
+      async ({ file, key }) => {
+        // The compiler is loaded for these commands only.
+        const { exportCache } = await import('../cache/carry.ts');
+        context.finish(exportCache(opened(), { file, keys: key }));
+      },
+    )
+    .command(
+      'import <file>',
+      'put the entries of such a file into the cache: it is code that will run',
+      (own) => own.positional('file', { type: 'string', demandOption: true, describe: 'what export wrote' }),
+      async ({ file }) => {
+        const { importCache } = await import('../cache/carry.ts');
+        context.finish(importCache(opened(), file));
+      },
+    );

@@ -12,7 +12,7 @@ import type { AddCommand } from '../context.ts';
 import { messageOf } from '../errors.ts';
 import { formatBytes, plural } from '../table.ts';
 import type { Colors, Outcome } from '../terminal.ts';
-import { openGraphStore } from './cache.ts';
+import { openGraphStore } from '../cache/open-cache.ts';
 import { cudaFindings } from './doctor-cuda.ts';
 
 /** `note` is worth knowing, `missing` costs native code. */
@@ -98,7 +98,10 @@ interface OpenCache extends Disposable {
 function openCache(config: Config): OpenCache {
   const warnings: Finding[] = [];
   try {
-    const store = openGraphStore(config, (detail) => warnings.push({ subject: 'cache', verdict: 'note', detail }));
+    const store = openGraphStore({
+      config,
+      warn: (detail) => warnings.push({ subject: 'cache', verdict: 'note', detail }),
+    });
     const findings = (): readonly Finding[] => [describeCache(store, config), ...warnings];
     return {
       findings,

@@ -6,8 +6,8 @@
 import { tmpdir } from 'node:os';
 import { invariant, isTsInductorError, sha256, stableHash } from '@tsinductor/base';
 import { cudaFlags, packMachine, unpackMachine } from '@tsinductor/runtime';
-import { graphNamespace, openStore, packBundle, unpackBundle } from '@tsinductor/cache';
-import type { ArtifactStore, BundledEntry, Artifact as StoredArtifact } from '@tsinductor/cache';
+import { graphNamespace, keepWithin, openStore, packBundle, unpackBundle } from '@tsinductor/cache';
+import type { ArtifactStore, KeyFields, Artifact as StoredArtifact } from '@tsinductor/cache';
 import type { Config } from '@tsinductor/config';
 import type { CompileUnit, CudaSource, CudaToolkit, Toolchain } from '@tsinductor/runtime';
 import { notKept } from '../errors.ts';
@@ -19,6 +19,8 @@ import { done, then } from './pending.ts';
 import type { Pending } from './pending.ts';
 import { libraryOf, readArtifact, readCuda } from './read-artifact.ts';
 import type { Artifact, CudaArtifact } from './read-artifact.ts';
+import { describeEntry, machineData, machineEntry } from './saved-entries.ts';
+import type { SavedArtifact } from './saved-entries.ts';
 import type { BuildJob, CudaJob, EntryJob, GraphJob, Response } from './workers/protocol.ts';
 
 export interface BuildRequest {
@@ -27,6 +29,8 @@ export interface BuildRequest {
   readonly units: readonly CompileUnit[];
   readonly plan: Plan;
   readonly toolchain: Toolchain;
+  /** What the key was made of, beside the compiler. */
+  readonly fields?: KeyFields;
   /** How long building it may take, and how many compilers it may run at once. */
   readonly seconds: number;
   readonly concurrency: number;
@@ -48,14 +52,6 @@ export interface CudaRequest {
   readonly seconds: number;
 }
 
-/** An entry among saved artifacts. */
-export interface SavedArtifact {
-  readonly key: string;
-  /** The name of what was compiled: a function's or a kernel's. */
-  readonly name: string;
-  readonly bytes: number;
-}
-
 export interface SavedArtifacts {
   readonly bytes: Uint8Array;
   readonly entries: readonly SavedArtifact[];
@@ -67,10 +63,13 @@ const compilerPatience = 120_000;
 /** What of the settings decides where artifacts are kept, how they are found, and how building them is told of. */
 export function placeOfArtifacts(config: Config): readonly unknown[] {
   const { cacheDir, compiledFunctionsDir, fxGraphCache, forceDisableCaches, forceRecompile } = config;
-  const { fileLockTimeout, workerLogPath, workerSuppressLogging } = config;
+  const { fileLockTimeout, workerLogPath, workerSuppressLogging, cacheMaxBytes, cacheMaxDays } = config;
   const directory = fxGraphCache && !forceDisableCaches ? (compiledFunctionsDir ?? cacheDir) : null;
-  return [directory, forceRecompile, fileLockTimeout, workerLogPath, workerSuppressLogging];
+  const bounds = [cacheMaxBytes, cacheMaxDays];
+  return [directory, forceRecompile, fileLockTimeout, workerLogPath, workerSuppressLogging, bounds];
 }
+
+const day = 86_400_000;
 
 /** How often what was built may be gone before it was found, until it is built where nobody else looks. */
 const mostBuilds = 3;
@@ -114,6 +113,26 @@ export class Artifacts implements Disposable {
     this.#refuge?.[Symbol.dispose]();
   };
 
+  /** The cache has one entry more: it is kept within its bounds. */
+  #grown(stored: StoredArtifact): StoredArtifact {
+    const { cacheMaxBytes, cacheMaxDays } = this.#config;
+    if (!this.isTemporary)
+      keepWithin(
+        {
+          root: this.#store.root,
+          temporaryDirectory: tmpdir(),
+          limits: { bytes: cacheMaxBytes, milliseconds: cacheMaxDays === null ? null : cacheMaxDays * day },
+        },
+        stored.bytes,
+      );
+    return stored;
+  }
+
+  /** Whether what is built goes with this process. */
+  get isTemporary(): boolean {
+    return this.#refuge !== undefined || this.#store.isTemporary;
+  }
+
   /** The cache root in use, which belongs to the user alone, and the one that is only read. */
   get place(): MachinePlace {
     return { directory: this.#store.root, readable: this.#store.readable };
@@ -152,7 +171,11 @@ export class Artifacts implements Disposable {
       (response) => {
         this.#tell(response.events);
         // Under `forceRecompile` too, what was built just now is used.
-        if (response.built?.kind === 'native') this.#used.add(response.built.slot);
+        if (response.built?.kind === 'native') {
+          this.#used.add(response.built.slot);
+          const stored = response.built.isStored === true ? undefined : this.#get(response.built.slot);
+          if (stored !== undefined) this.#grown(stored);
+        }
         return response;
       },
       (error) => {
@@ -175,13 +198,15 @@ export class Artifacts implements Disposable {
   /** Compiles CUDA, or finds it; `ptx` and `cubin` are the paths of verified files. */
   async buildCuda(client: Compiling, request: CudaRequest): Promise<CudaArtifact> {
     const job = this.#cudaJob(request);
-    return readCuda(this.#get(job.key) ?? (await this.#made(client, job)));
+    const known = this.#get(job.key);
+    return known === undefined ? readCuda(await this.#made(client, job), 'built') : readCuda(known, 'disk');
   }
 
   /** The same, blocking this thread. */
   buildCudaNow(client: Compiling, request: CudaRequest): CudaArtifact {
     const job = this.#cudaJob(request);
-    return readCuda(this.#get(job.key) ?? this.#madeNow(client, job));
+    const known = this.#get(job.key);
+    return known === undefined ? readCuda(this.#madeNow(client, job), 'built') : readCuda(known, 'disk');
   }
 
   /** The entry of a job that was built now. */
@@ -193,7 +218,7 @@ export class Artifacts implements Disposable {
         this.#takeRefuge(error);
       }
       const stored = this.#get(job.key);
-      if (stored !== undefined) return stored;
+      if (stored !== undefined) return this.#grown(stored);
     }
     throw notKept(job.key);
   }
@@ -207,7 +232,7 @@ export class Artifacts implements Disposable {
         this.#takeRefuge(error);
       }
       const stored = this.#get(job.key);
-      if (stored !== undefined) return stored;
+      if (stored !== undefined) return this.#grown(stored);
     }
     throw notKept(job.key);
   }
@@ -231,7 +256,8 @@ export class Artifacts implements Disposable {
       client.begin(this.#placed(job, 0)),
       ({ events }) => {
         this.#tell(events);
-        return this.#get(job.key) ?? this.#madeNow(compileHere, job);
+        const stored = this.#get(job.key);
+        return stored === undefined ? this.#madeNow(compileHere, job) : this.#grown(stored);
       },
       (error) => {
         this.#takeRefuge(error);
@@ -244,12 +270,16 @@ export class Artifacts implements Disposable {
   beginCuda(client: CompileClient, request: CudaRequest): Pending<CudaArtifact> {
     const job = this.#cudaJob(request);
     const known = this.#get(job.key);
-    return known === undefined ? then(this.#begun(client, job), readCuda) : done(readCuda(known));
+    if (known !== undefined) return done(readCuda(known, 'disk'));
+    return then(this.#begun(client, job), (stored) => readCuda(stored, 'built'));
   }
 
   #cudaJob({ name, source, toolkit, seconds }: CudaRequest): CudaJob {
-    const inputs = { compiler: toolkit.fingerprint, architecture: source.architecture };
-    const key = stableHash({ kind: 'cuda', ...inputs, source: source.source, flags: cudaFlags });
+    const { fingerprint: compiler } = toolkit;
+    const { architecture } = source;
+    const key = stableHash({ kind: 'cuda', compiler, architecture, source: source.source, flags: cudaFlags });
+    const code = sha256(source.source).slice(0, 16);
+    const inputs = { kind: 'cuda', compiler: compiler.slice(0, 16), architecture, source: code };
     const deadlineMs = seconds * 1000;
     return {
       key,
@@ -276,11 +306,11 @@ export class Artifacts implements Disposable {
   }
 
   /**
-   * What was found or built here so far, as bytes, with what running it needs of `machine`; undefined where there is nothing that another
-   * process could find.
+   * What was found or built here so far, or what is kept under `keys`, as bytes, with what running it needs of `machine`; undefined where
+   * there is nothing that another process could find.
    */
-  save(machine?: NativeMachine): SavedArtifacts | undefined {
-    const stored = this.#config.forceDisableCaches ? [] : [...this.#used].flatMap((key) => this.#store.get(key) ?? []);
+  save(machine?: NativeMachine, keys: Iterable<string> = this.#used): SavedArtifacts | undefined {
+    const stored = this.#config.forceDisableCaches ? [] : [...keys].flatMap((key) => this.#store.get(key) ?? []);
     if (stored.length === 0) return undefined;
     const files = machine === undefined ? undefined : packMachine(machine, this.place);
     const others = files === undefined ? [] : [machineEntry(files)];
@@ -317,7 +347,7 @@ export class Artifacts implements Disposable {
     return artifact;
   }
 
-  #job({ key, name, units, plan, toolchain, seconds, concurrency }: BatchRequest): BuildJob {
+  #job({ key, name, units, plan, toolchain, seconds, concurrency, fields = {} }: BatchRequest): BuildJob {
     const deadlineMs = seconds * 1000;
     return {
       key,
@@ -326,7 +356,7 @@ export class Artifacts implements Disposable {
       toolchain,
       plan: JSON.stringify(plan),
       functions: functionsOf(plan),
-      inputs: { compiler: toolchain.fingerprint },
+      inputs: { compiler: toolchain.fingerprint.slice(0, 16), ...fields },
       cacheRoot: this.#store.root,
       namespace: graphNamespace,
       temporaryDirectory: tmpdir(),
@@ -340,20 +370,6 @@ export class Artifacts implements Disposable {
   #tell(events: readonly string[]): void {
     for (const message of events) this.#warn(`BUILD_EVENT ${message}`, message);
   }
-}
-
-/** Marks the entry of a bundle that is no artifact. */
-const machineData = 'machine';
-
-const machineEntry = (files: BundledEntry['files']): BundledEntry => ({
-  key: stableHash(Object.values(files).map((bytes) => sha256(bytes))),
-  files,
-  info: { inputs: { name: machineData }, versions: {}, data: machineData },
-});
-
-function describeEntry({ key, manifest, bytes }: StoredArtifact): SavedArtifact {
-  const { name } = (manifest.inputs ?? {}) as { readonly name?: unknown };
-  return { key, name: typeof name === 'string' ? name : '', bytes };
 }
 
 /** The functions that a plan names, however many graphs it is of. */

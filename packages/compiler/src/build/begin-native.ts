@@ -36,7 +36,7 @@ export function beginNative(job: CompileJob, { builder, native }: Compilers): Pe
     builder.isMachineKnown(config);
     const machine = builder.machine(config);
     if (machine.kind === 'interpreter') return machine;
-    return native.loadBuilt({ ...native.jobFor(job, machine), started }, result.slot, result.times);
+    return native.loadBuilt({ ...native.jobFor(job, machine), started }, result);
   });
 }
 

@@ -9,7 +9,7 @@ import { findCudaToolkit, requireCudaToolkit, withCudaFlags } from '@tsinductor/
 import type { Bridge, CudaToolkit, CudaToolkitReport } from '@tsinductor/runtime';
 import type { Announcer } from './announcer.ts';
 import { Artifacts, placeOfArtifacts } from './artifacts.ts';
-import type { BatchRequest, BuildRequest, CudaRequest, SavedArtifact, SavedArtifacts } from './artifacts.ts';
+import type { BatchRequest, BuildRequest, CudaRequest, SavedArtifacts } from './artifacts.ts';
 import type { CompileClient, Compiling } from './compile-client.ts';
 import { CompileClients } from './compile-clients.ts';
 import { cudaFlagsOf, factsText } from './cuda-flags.ts';
@@ -18,6 +18,7 @@ import { Machines } from './machines.ts';
 import { then } from './pending.ts';
 import type { Pending } from './pending.ts';
 import type { Artifact, CudaArtifact } from './read-artifact.ts';
+import type { SavedArtifact } from './saved-entries.ts';
 import { TuningRecords } from './tuning-records.ts';
 import type { GraphBuilt, GraphJob } from './workers/protocol.ts';
 
@@ -51,10 +52,10 @@ export class Builder implements Disposable {
     return this.#machines.of(config, () => this.artifacts(config).place);
   }
 
-  /** What was compiled, as bytes, with what running it needs of this machine. */
-  saveArtifacts(): SavedArtifacts | undefined {
+  /** What was compiled, or what the cache has under these keys, as bytes, with what running it needs of this machine. */
+  saveArtifacts(keys?: readonly string[]): SavedArtifacts | undefined {
     const machine = this.machine();
-    return this.artifacts().save(machine.kind === 'native' ? machine : undefined);
+    return this.artifacts().save(machine.kind === 'native' ? machine : undefined, keys);
   }
 
   /** Puts such bytes into the cache; a machine without a compiler may run what is in them. */

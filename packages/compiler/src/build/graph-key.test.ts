@@ -2,13 +2,16 @@ import { expect, test } from '@jest/globals';
 import { resolveConfig } from '@tsinductor/config';
 import { mostLastLevel, standardCaches } from '@tsinductor/codegen-cpp';
 import type { CacheSizes } from '@tsinductor/codegen-cpp';
+import { explainMiss } from '@tsinductor/cache';
 import { GraphBuilder } from '@tsinductor/graph';
+import type { Graph } from '@tsinductor/graph';
+import { int } from '@tsinductor/ir';
 import { existsSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { buildFingerprint } from './build-fingerprint.ts';
 import { defaultSession } from '../default-compiler.ts';
-import { graphKey } from './graph-key.ts';
+import { graphFields, graphKey } from './graph-key.ts';
 import { countedCaches } from './machine.ts';
 
 const native = defaultSession().machine();
@@ -25,6 +28,32 @@ maybe('another build of the compiler, or other settings of code, give another ke
   expect(graphKey(graph, { native, config, build: 'another' })).not.toBe(key);
   const settled = resolveConfig({ program: { cpp: { optimizationFlag: '-O1' } } });
   expect(graphKey(graph, { native, config: settled })).not.toBe(key);
+});
+
+maybe('the fields of a key tell what of two keys differs, and where the user wrote it is none of it', () => {
+  if (native.kind !== 'native') return;
+  const graphOf = (length: number, file = 'a.ts'): Graph => {
+    const builder = new GraphBuilder();
+    const x = builder.placeholder('x', { dtype: 'f32', shape: [int(length)], strides: [int(1)] });
+    builder.output(builder.call('neg', [x]));
+    const { nodes, ...rest } = builder.finish();
+    return { ...rest, nodes: nodes.map((node) => ({ ...node, origin: { location: { file, line: 1 }, from: [] } })) };
+  };
+  const config = resolveConfig();
+  const differing = (graph: Graph, more: Partial<Parameters<typeof graphFields>[1]> = {}): readonly string[] => {
+    const wanted = { name: 'f', fields: graphFields(graph, { native, config, ...more }) };
+    const known = { key: '', name: 'f', fields: graphFields(graphOf(3), { native, config }), modified: 0 };
+    return explainMiss(wanted, [known]).differences.map(({ field }) => field);
+  };
+  expect(differing(graphOf(3, 'b.ts'))).toEqual([]);
+  expect(differing(graphOf(4))).toEqual(['graph', 'inputs']);
+  expect(graphFields(graphOf(3), { native, config })).toMatchObject({ inputs: 'x: f32[3]', operators: 'neg' });
+  expect(differing(graphOf(3), { build: 'another' })).toEqual(['build']);
+  expect(differing(graphOf(3), { native: { ...native, isa: 'scalar', codeThreads: 77 } })).toEqual(['isa', 'threads']);
+  const settled = resolveConfig({
+    program: { maxFusionSize: 3, cpp: { optimizationFlag: '-O1' }, cacheDir: '/tmp/x' },
+  });
+  expect(differing(graphOf(3), { config: settled })).toEqual(['setting cpp.optimizationFlag', 'setting maxFusionSize']);
 });
 
 maybe('caches of other sizes give another key, as code is made for them', () => {

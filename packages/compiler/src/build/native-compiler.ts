@@ -17,11 +17,12 @@ import { NativeExecutable } from '../run/native-executable.ts';
 import { makePlan, reportOfPlan } from '../run/plan.ts';
 import { failureFinder } from '../run/site-finder.ts';
 import { placeOfArtifacts } from './artifacts.ts';
+import { whyBypassed } from './cache-tally.ts';
 import type { Artifact } from './read-artifact.ts';
 import { buildFingerprint } from './build-fingerprint.ts';
 import { remembered } from './builder.ts';
 import type { Builder } from './builder.ts';
-import { graphKey } from './graph-key.ts';
+import { graphFields, graphKey } from './graph-key.ts';
 import type { NativeMachine } from './machine.ts';
 import { cppContextOf } from './measure-schedule.ts';
 import { cppPipeline, showStage } from './pipeline.ts';
@@ -30,6 +31,7 @@ import type { CppContext, Printed } from './pipeline.ts';
 import { keepsStages, watchingFor } from './stage-log.ts';
 import type { StageLog, Watching } from './stage-log.ts';
 import type { BesideCompiler, CompileJob } from './target-compiler.ts';
+import type { GraphBuilt } from './workers/protocol.ts';
 
 /** A graph for this machine, under its key. */
 interface NativeJob extends CompileJob {
@@ -100,6 +102,7 @@ export class NativeCompiler implements BesideCompiler<NativeJob, GeneratedNative
   find(job: NativeJob): Executable | undefined {
     const known = this.#executables.get(memoryKey(job));
     if (known !== undefined) {
+      job.tally?.add('memory');
       if (keepsStages(job.config)) this.#keepStages(job);
       return known;
     }
@@ -150,11 +153,11 @@ export class NativeCompiler implements BesideCompiler<NativeJob, GeneratedNative
     }
   }
 
-  /** What a worker has built of the whole job, and is kept under `slot`; how long its stages took. */
-  loadBuilt(job: NativeJob, slot: string, times: readonly StageTime[] | undefined): Executable {
+  /** What a worker has built or found of the whole job, and is kept under `slot`; how long its stages took. */
+  loadBuilt(job: NativeJob, { slot, isStored, times }: Extract<GraphBuilt, { kind: 'native' }>): Executable {
     const artifact = this.#builder.artifacts(job.config).find(slot);
     if (artifact === undefined) throw notKept(slot);
-    return this.#open({ ...job, slot }, artifact, { origin: 'built', times });
+    return this.#open({ ...job, slot }, artifact, { origin: isStored === true ? 'disk' : 'built', times });
   }
 
   /** What was loaded and is kept. */
@@ -205,7 +208,15 @@ export class NativeCompiler implements BesideCompiler<NativeJob, GeneratedNative
         : { timings: () => reported(profile.timings(), config) }),
     });
     this.#executables.set(memoryKey(job), executable);
+    this.#count(job, origin);
     return executable;
+  }
+
+  #count({ tally, config }: NativeJob, origin: Origin['origin']): void {
+    if (tally === undefined) return;
+    tally.add(origin === 'disk' ? 'disk' : 'builds');
+    const reason = origin === 'disk' ? undefined : whyBypassed(config, this.#builder.artifacts(config).isTemporary);
+    if (reason !== undefined) tally.bypass(reason);
   }
 
   #surroundingsOf({ name, native }: NativeJob): Parameters<typeof openProfile>[2] {
@@ -235,7 +246,8 @@ function requestOf({ job, printed }: GeneratedNative): Parameters<Builder['graph
   const plan = makePlan(traced.graph, scheduled, program);
   // Where no call is at hand, the first one asks.
   if (examples.length > 0 && config.scalarAsserts) checkIndexLimits(plan, examples);
-  return { key: slot, name, units: program.units, plan, toolchain: native.toolchain };
+  const fields = graphFields(traced.graph, { native, config });
+  return { key: slot, name, units: program.units, plan, toolchain: native.toolchain, fields };
 }
 
 /** The code, and what of the settings decides where it is kept and how it is called. */

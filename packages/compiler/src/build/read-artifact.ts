@@ -21,14 +21,15 @@ export interface CudaArtifact {
   readonly ptx: string;
   readonly cubin: string;
   readonly facts: readonly KernelFacts[];
+  readonly origin: 'built' | 'disk';
 }
 
 export const libraryOf = ({ paths }: StoredArtifact): string => get(new Map(Object.entries(paths)), libraryName);
 
-export function readCuda({ paths }: StoredArtifact): CudaArtifact {
+export function readCuda({ paths }: StoredArtifact, origin: CudaArtifact['origin']): CudaArtifact {
   const files = new Map(Object.entries(paths));
   const facts = JSON.parse(readFileSync(get(files, factsName), 'utf8')) as KernelFacts[];
-  return { ptx: get(files, ptxName), cubin: get(files, cubinName), facts };
+  return { ptx: get(files, ptxName), cubin: get(files, cubinName), facts, origin };
 }
 
 /** Undefined for an entry that another version wrote, or that is gone: it will be built anew under this version's key. */

@@ -3,6 +3,7 @@
 import type { Config } from '@tsinductor/config';
 import type { Tensor } from '@tsinductor/tensor';
 import type { Placement } from '@tsinductor/tensor/internal';
+import type { CacheTally } from './cache-tally.ts';
 import type { TracedGraph } from '../request.ts';
 import { done, then } from './pending.ts';
 import type { Pending } from './pending.ts';
@@ -14,6 +15,7 @@ export interface CompileJob {
   readonly examples: readonly Tensor[];
   readonly placement: Placement;
   readonly config: Config;
+  readonly tally?: CacheTally | undefined;
 }
 
 /** `Loaded` runs: an executable, or one for each graph of a batch. */

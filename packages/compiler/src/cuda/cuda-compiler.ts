@@ -10,6 +10,7 @@ import type { CudaProgram } from '@tsinductor/codegen-cuda';
 import { fingerprint } from '@tsinductor/config';
 import { printGraph } from '@tsinductor/graph';
 import { LRUCache } from 'lru-cache';
+import { whyBypassed } from '../build/cache-tally.ts';
 import type { CudaArtifact } from '../build/read-artifact.ts';
 import type { Builder, CudaCodeRequest } from '../build/builder.ts';
 import type { Pending } from '../build/pending.ts';
@@ -70,8 +71,10 @@ export class CudaCompiler implements BesideCompiler<CudaCompileJob, GeneratedCud
     return { ...job, device, choice, key, started: performance.now() };
   }
 
-  find({ key, config }: CudaCompileJob): Executable | undefined {
-    return config.forceDisableCaches ? undefined : this.#executables.get(key);
+  find({ key, config, tally }: CudaCompileJob): Executable | undefined {
+    const known = config.forceDisableCaches ? undefined : this.#executables.get(key);
+    if (known !== undefined) tally?.add('memory');
+    return known;
   }
 
   generate(job: CudaCompileJob): GeneratedCuda {
@@ -98,7 +101,7 @@ export class CudaCompiler implements BesideCompiler<CudaCompileJob, GeneratedCud
     return this.#builder.beginCuda(this.#requestOf(generated), generated.job.config);
   }
 
-  load({ job, printed, times }: GeneratedCuda, { cubin, ptx }: Pick<CudaArtifact, 'cubin' | 'ptx'>): Executable {
+  load({ job, printed, times }: GeneratedCuda, { cubin, ptx, origin }: Omit<CudaArtifact, 'facts'>): Executable {
     const { traced, device, choice, placement, config, key, started } = job;
     const { scheduled, program } = printed;
     const module = device.cuda.loadModule(readFileSync(choice.form === 'cubin' ? cubin : ptx));
@@ -120,7 +123,14 @@ export class CudaCompiler implements BesideCompiler<CudaCompileJob, GeneratedCud
       ...(times === undefined ? {} : { stages: times }),
     });
     this.#executables.set(key, executable);
+    this.#count(job, origin);
     return executable;
+  }
+
+  #count({ tally, config }: CudaCompileJob, origin: CudaArtifact['origin']): void {
+    tally?.add(origin === 'disk' ? 'disk' : 'builds');
+    const reason = origin === 'disk' ? undefined : whyBypassed(config, this.#builder.artifacts(config).isTemporary);
+    if (reason !== undefined) tally?.bypass(reason);
   }
 
   /** What nvcc has to make. Throws ToolchainError CUDA_TOOLKIT_NOT_FOUND, which lists every place. */

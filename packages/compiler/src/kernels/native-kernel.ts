@@ -42,6 +42,12 @@ export function nativeKernel(program: BlockProgram, { machine, options, checks }
     units: code.units,
     plan: { entry: code.entry },
     toolchain,
+    fields: {
+      kind: 'kernel',
+      cpu: machine.isaReport.cpu,
+      source: stableHash(code.units).slice(0, 16),
+      checks: String(checks),
+    },
   });
   const given = program.params.filter(({ kind }) => kind === 'buffer').length;
   const log = code.hasLog ? new BigInt64Array(printLogWords) : undefined;

@@ -1,5 +1,7 @@
 // How a compiled function's calls met with what was compiled for it.
-export interface CacheInfo {
+import type { CacheCounts } from '../build/cache-tally.ts';
+
+export interface CacheInfo extends CacheCounts {
   readonly entries: number;
   readonly calls: number;
   readonly hits: number;

@@ -142,6 +142,7 @@ export class CompiledCode {
     const executables = [...this.#entries, ...(this.#segments?.segments() ?? [])].map(({ executable }) => executable);
     return {
       ...countTiers(executables),
+      ...this.#settings.tally.counts(),
       entries: this.#entries.length,
       calls: this.#calls,
       hits: this.#calls - this.#misses,

@@ -1,5 +1,6 @@
 // How one compiled function is compiled: its own options before the session's settings and the process's stance, as they are now.
 import type { Config } from '@tsinductor/config';
+import { CacheTally } from '../build/cache-tally.ts';
 import { configUnder } from '../mode.ts';
 import { fixedInputs } from '../freeze/fixed-inputs.ts';
 import { checkPlacement, patchOf } from '../options.ts';
@@ -10,6 +11,8 @@ import type { Preparing, Surroundings } from './surroundings.ts';
 import type { TracedCall } from './trace-call.ts';
 
 export class FunctionSettings {
+  /** What became of its graphs. */
+  readonly tally: CacheTally = new CacheTally();
   readonly #name: string;
   readonly #options: CompileOptions;
   readonly #surroundings: Surroundings;
@@ -82,6 +85,7 @@ export class FunctionSettings {
       ...(patch === undefined ? {} : { patch }),
       ...(mode === undefined ? {} : { mode }),
       isBackground: this.isInBackground(),
+      tally: this.tally,
     };
   }
 }

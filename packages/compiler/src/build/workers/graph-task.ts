@@ -26,7 +26,7 @@ async function buildWith(announcer: Announcer, { graph, config, cacheRoot, namin
   const compiler = new NativeCompiler(builder, new StageLog(announcer), 1);
   const job = compiler.jobFor({ ...graph, config, examples: [] }, native, naming);
   const { slot } = job;
-  if (compiler.isStored(job)) return { kind: 'native', slot };
+  if (compiler.isStored(job)) return { kind: 'native', slot, isStored: true };
   const generated = compiler.generate(job);
   await compiler.buildAsync(generated);
   return { kind: 'native', slot, ...(generated.times === undefined ? {} : { times: generated.times }) };

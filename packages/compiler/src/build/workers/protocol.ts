@@ -10,7 +10,7 @@ export interface BuildJob {
   readonly key: string;
   /** The function's name, for people who look into the cache. */
   readonly name: string;
-  /** What went into the key beside the graph. */
+  /** What went into the key, field by field. */
   readonly inputs: Readonly<Record<string, string>>;
   readonly toolchain: Toolchain;
   readonly units: readonly CompileUnit[];
@@ -68,7 +68,13 @@ export interface GraphJob {
 
 /** What a graph became: an entry of the cache; or nothing, where no native code runs. */
 export type GraphBuilt =
-  | { readonly kind: 'native'; readonly slot: string; readonly times?: readonly StageTime[] }
+  | {
+      readonly kind: 'native';
+      readonly slot: string;
+      readonly times?: readonly StageTime[];
+      /** It was there before. */
+      readonly isStored?: boolean;
+    }
   | { readonly kind: 'interpreter'; readonly code: string; readonly reason: string };
 
 /** What becomes an entry of the cache. */
