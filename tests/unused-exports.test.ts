@@ -13,7 +13,6 @@ const usedOtherwise: Readonly<Record<string, string>> = {
   'packages/compiler/src/index.ts: buildFingerprint': 'a test reads the digest off the bundle',
   'packages/cli/src/memory-report.ts: reportAtExit': 'a program that the command runs is told to call it',
   'packages/cli/src/resolve-hook.ts: resolve': 'Node calls it, as a hook of its loader',
-  'packages/compiler/src/build/workers/build-task.ts: buildTask': 'the pool of workers calls it by name',
   'packages/data/src/index.ts: prepareBatch': 'a worker imports it, which makes batches',
   'packages/compiler/src/index.ts: buildGraph': 'a worker imports it when a graph comes whole',
   'packages/cli/src/build/diagnostic.ts: buildErrorCodes': 'docs/errors.md is written from its text',

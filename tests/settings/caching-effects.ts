@@ -49,16 +49,17 @@ mkdirSync(lock, { recursive: true });
 setInterval(() => utimesSync(lock, new Date(), new Date()), 200);
 `;
 
+const graphOf = (target: string): Graph => {
+  const builder = new GraphBuilder();
+  const x = builder.placeholder('x', { dtype: 'f32', shape: [int(3)], strides: [int(1)] });
+  builder.output(builder.call(target, [x]));
+  return builder.finish();
+};
+
 /** Whether workers are up after a compilation; after a second without one; and, where they ended, after another one. */
 async function workersAfter(options: Options): Promise<readonly boolean[]> {
   const program = { cacheDir: freshDirectory(), compileThreads: 2, quiesceAsyncCompileTime: 1, ...options };
   using session = new Session(resolveConfig({ program }), { warn: () => undefined, log: () => undefined });
-  const graphOf = (target: string): Graph => {
-    const builder = new GraphBuilder();
-    const x = builder.placeholder('x', { dtype: 'f32', shape: [int(3)], strides: [int(1)] });
-    builder.output(builder.call(target, [x]));
-    return builder.finish();
-  };
   await compileGraphs([graphOf('neg')], session);
   const first = session.builder.hasWorkers;
   const patience = program.quiesceAsyncCompileTime > 60 || options['quiesceAsyncCompilePool'] !== true ? 15 : 1000;
@@ -179,6 +180,47 @@ export const cachingEffects = {
   },
   quiesceAsyncCompileTime: async () => {
     expect(await workersAfter({ quiesceAsyncCompilePool: true, quiesceAsyncCompileTime: 3600 })).toEqual([true, true]);
+  },
+  workerStartMethod: async () => {
+    const startersWith = async (workerStartMethod: string): Promise<readonly number[]> => {
+      const log = join(freshDirectory(), 'log');
+      const cxx = [wrappedCompiler(forGraphs(`echo $PPID >> ${log}; sleep 0.3`))];
+      const program = { cacheDir: freshDirectory(), compileThreads: 2, workerStartMethod, cpp: { cxx } };
+      using session = new Session(resolveConfig({ program }), { warn: () => undefined, log: () => undefined });
+      const built = await Promise.all(['neg', 'exp', 'sin'].map((target) => compileGraphs([graphOf(target)], session)));
+      expect(built.flat().map(({ kind }) => kind)).toEqual(['compiled', 'compiled', 'compiled']);
+      return [...new Set(readFileSync(log, 'utf8').trim().split('\n').map(Number))];
+    };
+    expect(await startersWith('spawn')).toEqual([process.pid]);
+    const [beside, ...others] = await startersWith('subprocess');
+    expect([beside === process.pid, others]).toEqual([false, []]);
+    const forked = await startersWith('fork');
+    expect([forked.includes(process.pid), forked.length]).toEqual([false, 2]);
+    // A compiler that takes its process with it takes nobody else's: what was lost is built again.
+    const taken = join(freshDirectory(), 'taken');
+    const killer = wrappedCompiler(forGraphs(`if mkdir ${taken} 2> /dev/null; then kill -9 $PPID; fi`));
+    const program = {
+      cacheDir: freshDirectory(),
+      compileThreads: 2,
+      workerStartMethod: 'fork',
+      cpp: { cxx: [killer] },
+    };
+    using session = new Session(resolveConfig({ program }), { warn: () => undefined, log: () => undefined });
+    const [built] = await compileGraphs([graphOf('neg')], session);
+    expect([built?.kind, existsSync(taken)]).toEqual(['compiled', true]);
+    expect(() => resolveConfig({ env: { TORCHINDUCTOR_WORKER_START: 'magic' } })).toThrow(/magic/);
+  },
+  disableProgress: () => {
+    const written = (options: Options): string =>
+      stderrOf(() => origin({ cacheDir: freshDirectory(), compileThreads: 1, ...options }));
+    expect(written({})).toBe('');
+    expect(written({ disableProgress: false })).toMatch(/^\[progress\] \d+\/\d+ addOne in \d+\.\d\d s\n$/);
+  },
+  verboseProgress: () => {
+    const written = (options: Options): string =>
+      stderrOf(() => origin({ cacheDir: freshDirectory(), compileThreads: 1, verboseProgress: true, ...options }));
+    expect(written({})).toBe('');
+    expect(written({ disableProgress: false })).toMatch(/^\[progress\] .* addOne in [^]*int run_/);
   },
   compileThreads: () => {
     // Two sums over different axes are two kernels, so two units where two compilers may run.

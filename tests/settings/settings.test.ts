@@ -97,6 +97,7 @@ describe('the cache key', () => {
     'cpp.withoutTrafficRules': ['next row'],
     'cuda.visibleDevices': '0',
     compiledFunctionsDir: freshDirectory(),
+    globalCacheDir: freshDirectory(),
     dynamic: false,
     activationMemoryLimit: 1_000_000,
     customPartitionerFn: { key: 'same', run: () => [] },

@@ -1,5 +1,5 @@
 // The effects of the settings of tuning: how often `autotune()` measures, and where it keeps what it measured.
-import { existsSync } from 'node:fs';
+import { chmodSync, existsSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from '@jest/globals';
 import { reset, setConfig, zeros } from 'tsinductor';
@@ -24,6 +24,7 @@ function measuredUnder(options: Options): number {
 const defaults = {
   autotuneLocalCache: true,
   autotuneCacheDir: null,
+  globalCacheDir: null,
   flushAutotuneCache: false,
   unsafeIgnoreUnsupportedTritonAutotuneArgs: false,
 } as const;
@@ -53,6 +54,20 @@ export const tuningEffects = {
     expect(existsSync(join(autotuneCacheDir, 'autotune'))).toBe(true);
     expect(measuredUnder({ autotuneCacheDir: freshDirectory() })).toBe(2);
     expect(measuredUnder({ autotuneCacheDir })).toBe(0);
+  }),
+  globalCacheDir: restored(() => {
+    const globalCacheDir = freshDirectory();
+    expect(measuredUnder({ autotuneCacheDir: globalCacheDir })).toBe(2);
+    chmodSync(globalCacheDir, 0o500);
+    const files = (): readonly string[] => readdirSync(globalCacheDir, { recursive: true, encoding: 'utf8' }).sort();
+    const before = files();
+    const own = freshDirectory();
+    expect(measuredUnder({ autotuneCacheDir: own, globalCacheDir })).toBe(0);
+    expect([files(), existsSync(join(own, 'autotune'))]).toEqual([before, true]);
+    // What is damaged there counts as absent, and stays.
+    for (const name of before) if (name.endsWith('.json')) writeFileSync(join(globalCacheDir, name), 'no measurement');
+    expect(measuredUnder({ autotuneCacheDir: freshDirectory(), globalCacheDir })).toBe(2);
+    expect(files()).toEqual(before);
   }),
   flushAutotuneCache: restored(() => {
     const autotuneCacheDir = freshDirectory();

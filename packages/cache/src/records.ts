@@ -12,6 +12,7 @@ import type { Report } from './events.ts';
 import { nodeFileSystem, readOwnFile, removeQuietly, syncPath, twice } from './file-system.ts';
 import type { FileSystem } from './file-system.ts';
 import { cacheFormat, checkKey, checkNamespace, isKey, recordNamespace } from './key.ts';
+import { namesIn } from './leftovers.ts';
 import { openRoot } from './root.ts';
 import type { OpenedRoot } from './root.ts';
 
@@ -49,6 +50,32 @@ export function openRecords(options: RecordStoreOptions): RecordStore {
   return new DiskRecords({ ...options, namespace }, openRoot({ ...options, below: [namespace], fs }), fs);
 }
 
+/** The valid records of a problem in a directory that is only read: what is not valid there stays, and counts as absent. */
+export function readRecords(root: string, problem: string): ReadonlyMap<string, unknown> {
+  checkKey(problem);
+  const fs = nodeFileSystem();
+  const directory = join(root, recordNamespace, problem);
+  const records = new Map<string, unknown>();
+  for (const configuration of configurationsOf(namesIn(fs, directory))) {
+    try {
+      const { bytes } = readOwnFile(fs, join(directory, configuration + suffix), mostRecordBytes);
+      const value = decodeDocument(bytes);
+      if (isRecordOf(value, problem, configuration)) records.set(configuration, value.record);
+    } catch {
+      // Somebody else's business.
+    }
+  }
+  return records;
+}
+
+/** The configurations whose records are among these files, in their order. */
+const configurationsOf = (names: readonly string[]): readonly string[] =>
+  names
+    .filter((name) => name.endsWith(suffix))
+    .map((name) => name.slice(0, -suffix.length))
+    .filter(isKey)
+    .sort();
+
 class DiskRecords implements RecordStore {
   readonly root: string;
   readonly #home: string;
@@ -68,9 +95,7 @@ class DiskRecords implements RecordStore {
     checkKey(problem);
     const records = new Map<string, unknown>();
     this.#touch(problem);
-    for (const name of this.#names(join(this.#home, problem)).sort()) {
-      const configuration = name.endsWith(suffix) ? name.slice(0, -suffix.length) : '';
-      if (!isKey(configuration)) continue;
+    for (const configuration of configurationsOf(this.#names(join(this.#home, problem)))) {
       const record = this.#readOne(problem, configuration);
       if (record !== undefined) records.set(configuration, record);
     }
@@ -131,11 +156,7 @@ class DiskRecords implements RecordStore {
   }
 
   #names(directory: string): string[] {
-    try {
-      return this.#fs.readdirSync(directory);
-    } catch {
-      return [];
-    }
+    return namesIn(this.#fs, directory);
   }
 
   #readOne(problem: string, configuration: string): unknown {

@@ -17,6 +17,7 @@ import type { Machine, NativeMachine } from './machine.ts';
 import { Machines } from './machines.ts';
 import { then } from './pending.ts';
 import type { Pending } from './pending.ts';
+import { Progress } from './progress.ts';
 import type { Artifact, CudaArtifact } from './read-artifact.ts';
 import type { SavedArtifact } from './saved-entries.ts';
 import { TuningRecords } from './tuning-records.ts';
@@ -35,6 +36,7 @@ export class Builder implements Disposable {
   readonly #machines: Machines;
   readonly #root: string | undefined;
   readonly #tuning: TuningRecords;
+  readonly #progress: Progress;
   readonly #toolkits = new Map<string, CudaToolkitReport>();
 
   /** With a `root`, for a worker: the cache of whoever asked it, for which it builds in its own thread. */
@@ -45,6 +47,7 @@ export class Builder implements Disposable {
     this.#clients = new CompileClients(root === undefined ? 'workers' : 'here');
     this.#machines = new Machines(this.#clients);
     this.#tuning = new TuningRecords(config, announcer);
+    this.#progress = new Progress(announcer);
   }
 
   /** The machine under these settings: which compiler, how wide the vectors, how many threads. */
@@ -120,16 +123,24 @@ export class Builder implements Disposable {
   /** A graph's library with its plan, built while this thread waits. */
   graphNow(request: GraphRequest, config: Config): Artifact {
     const client = this.#clients.of(config, request.units.length);
-    return this.artifacts(config).build(client, { ...request, ...limitsOf(config) });
+    return this.#watched(request, config, () =>
+      this.artifacts(config).build(client, { ...request, ...limitsOf(config) }),
+    );
   }
 
   graph(request: GraphRequest, config: Config): Promise<Artifact> {
-    return this.artifacts(config).buildAsync(this.#beside(config), { ...request, ...limitsOf(config) });
+    return this.#watchedLater(request, config, () =>
+      this.artifacts(config).buildAsync(this.#beside(config), { ...request, ...limitsOf(config) }),
+    );
   }
 
   /** The same beside this thread, which looks whether it is done. */
   beginGraph(request: GraphRequest, config: Config): Pending<Artifact> {
-    return this.artifacts(config).begin(this.beside(config), { ...request, ...limitsOf(config) });
+    const tell = this.#progress.begin(request, config);
+    return then(this.artifacts(config).begin(this.beside(config), { ...request, ...limitsOf(config) }), (artifact) => {
+      tell();
+      return artifact;
+    });
   }
 
   /** A graph that is generated there too. */
@@ -146,11 +157,35 @@ export class Builder implements Disposable {
   /** A library that is no single graph's, built or found while this thread waits; gives its path. */
   libraryNow(request: LibraryRequest): string {
     const client = this.#clients.of(this.config, request.units.length);
-    return this.artifacts().buildLibraryNow(client, { ...request, ...limitsOf(this.config) });
+    return this.#watched(request, this.config, () =>
+      this.artifacts().buildLibraryNow(client, { ...request, ...limitsOf(this.config) }),
+    );
   }
 
   library(request: LibraryRequest): Promise<string> {
-    return this.artifacts().buildLibrary(this.#beside(this.config), { ...request, ...limitsOf(this.config) });
+    return this.#watchedLater(request, this.config, () =>
+      this.artifacts().buildLibrary(this.#beside(this.config), { ...request, ...limitsOf(this.config) }),
+    );
+  }
+
+  /** Built while this thread waits, which is told where the settings ask for it. */
+  #watched<T>(request: Pick<LibraryRequest, 'name' | 'units'>, config: Config, build: () => T): T {
+    const tell = this.#progress.begin(request, config);
+    const built = build();
+    tell();
+    return built;
+  }
+
+  /** The same without waiting. */
+  async #watchedLater<T>(
+    request: Pick<LibraryRequest, 'name' | 'units'>,
+    config: Config,
+    build: () => Promise<T>,
+  ): Promise<T> {
+    const tell = this.#progress.begin(request, config);
+    const built = await build();
+    tell();
+    return built;
   }
 
   /** CUDA source, compiled or found while this thread waits. Throws ToolchainError CUDA_COMPILER_FAILED and its kin. */

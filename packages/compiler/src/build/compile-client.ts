@@ -1,4 +1,4 @@
-// The caller's side of compiling: one coordinator thread, started when first needed, which hosts the piscina pool.
+// The caller's side of compiling: one coordinator thread, started when first needed, which hosts the pool.
 //
 // A call is synchronous: the caller posts its job and waits with Atomics.wait, so that tensor code needs no await. The
 // coordinator has its own event loop, so builds run in parallel meanwhile. `submit` is the same without blocking. The
@@ -43,6 +43,8 @@ interface ClientOptions {
   readonly coordinator?: URL;
   /** How long the thread may take to come up, in milliseconds. */
   readonly startPatience?: number;
+  /** In what is built: threads of this process, those of another one, or processes. */
+  readonly method?: ThreadData['method'];
 }
 
 export class CompileClient implements Compiling, Disposable {
@@ -79,6 +81,7 @@ export class CompileClient implements Compiling, Disposable {
         shared: this.#shared,
         running: this.#running,
         threads,
+        method: options.method ?? 'spawn',
         coordinator,
       } satisfies ThreadData,
       transferList: [port2],

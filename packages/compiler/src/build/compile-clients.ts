@@ -15,12 +15,17 @@ import type { Pending } from './pending.ts';
 /** How long the bridge may take, which needs half a second, in milliseconds. */
 const bridgePatience = 30_000;
 
-/** What of the settings decides about workers: how many, and after how long without work they end. */
-type Workers = Pick<Config, 'compileThreads' | 'quiesceAsyncCompilePool' | 'quiesceAsyncCompileTime'>;
+/** What of the settings decides about workers: how many, in what, and after how long without work they end. */
+type Workers = Pick<
+  Config,
+  'compileThreads' | 'quiesceAsyncCompilePool' | 'quiesceAsyncCompileTime' | 'workerStartMethod'
+>;
 
 export class CompileClients implements Disposable {
   readonly #place: 'workers' | 'here';
   #client: CompileClient | undefined;
+  /** In what that one builds. */
+  #method: Workers['workerStartMethod'] | undefined;
   /** With the client. */
   #compiling: Compiling | undefined;
 
@@ -83,13 +88,16 @@ export class CompileClients implements Disposable {
   }
 
   /** A client; undefined where the system gives this process no threads. */
-  #start({ compileThreads, quiesceAsyncCompilePool, quiesceAsyncCompileTime }: Workers): CompileClient | undefined {
+  #start({ compileThreads, workerStartMethod: method, ...quiescing }: Workers): CompileClient | undefined {
     if (this.#client?.ended === true) this.#forget();
+    if (this.#method !== method) this[Symbol.dispose]();
+    this.#method = method;
     try {
-      this.#client ??= new CompileClient(compileThreads);
+      this.#client ??= new CompileClient(compileThreads, { method });
     } catch {
       return undefined;
     }
+    const { quiesceAsyncCompilePool, quiesceAsyncCompileTime } = quiescing;
     this.#client.quiesceAfter(quiesceAsyncCompilePool ? quiesceAsyncCompileTime * 1000 : undefined);
     return this.#client;
   }

@@ -88,6 +88,10 @@ export const oneWay: readonly ExcusedName[] = [
   },
   { name: 'ALLOW_FULL_CACHE', env: ['ALLOW_FULL_CACHE'], says: 'As `bundle_triton_into_fx_graph_cache`.' },
   {
+    name: 'enable_caching_generated_triton_templates',
+    says: 'A text is generated once always: groups of a graph that are equal but for their buffers are one kernel, and a graph that was compiled before is found by itself.',
+  },
+  {
     name: 'unsafe_skip_cache_dynamic_shape_guards',
     says: 'No entry on disk has guards: it is found by the graph itself, symbolic sizes and all. Guards stand before it, in memory.',
   },

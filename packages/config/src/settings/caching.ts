@@ -100,6 +100,26 @@ export const caching = {
     affects: 'runtime',
     doc: 'With quiesceAsyncCompilePool: after how many idle seconds.',
   },
+  workerStartMethod: {
+    type: 'choice',
+    default: 'spawn',
+    values: ['spawn', 'subprocess', 'fork'],
+    env: ['TORCHINDUCTOR_WORKER_START'],
+    affects: 'runtime',
+    doc: 'In what compile workers run: spawn is threads of this process, subprocess those of one beside it, fork a process for each. Processes take longer to start, and take nothing with them when they end.',
+  },
+  disableProgress: {
+    type: 'bool',
+    default: true,
+    affects: 'diagnostics',
+    doc: 'Say nothing of how building comes along; otherwise a line on stderr for each piece of code that was built, with how many of those that were begun are done.',
+  },
+  verboseProgress: {
+    type: 'bool',
+    default: false,
+    affects: 'diagnostics',
+    doc: 'Without disableProgress: also the source of each piece.',
+  },
   compileThreads: {
     type: 'int',
     default: 2,

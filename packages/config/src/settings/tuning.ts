@@ -11,9 +11,16 @@ export const tuning = {
     type: 'string',
     default: null,
     nullable: true,
-    env: ['CACHE_DIR'],
+    env: ['CACHE_DIR', 'EJKERNEL_PERSISTENT_CACHE_DIR'],
     affects: 'runtime',
     doc: 'Directory of what autotune() measured; null is cacheDir. One that cannot be written to costs a warning, and is kept in memory.',
+  },
+  globalCacheDir: {
+    type: 'string',
+    default: null,
+    nullable: true,
+    affects: 'runtime',
+    doc: 'Directory of what autotune() measured elsewhere, for a whole site: it is read before the own one, and never written to.',
   },
   flushAutotuneCache: {
     type: 'bool',

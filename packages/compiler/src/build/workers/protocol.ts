@@ -120,6 +120,8 @@ export interface ThreadData {
   /** The threads that build now (`running-threads`). */
   readonly running: Int32Array;
   readonly threads: number;
+  /** In what the pool builds. */
+  readonly method: Config['workerStartMethod'];
   /** The address of the coordinator's module. */
   readonly coordinator: string;
 }
