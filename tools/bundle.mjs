@@ -228,7 +228,7 @@ const graphTask = 'graph-task.js';
 async function writeWorkers() {
   await build({
     ...settings,
-    entryPoints: ['coordinator-thread', 'coordinator', 'build-task', 'build-process'].map(
+    entryPoints: ['coordinator-thread', 'coordinator', 'build-task', 'build-process', 'remote-thread'].map(
       (name) => `${packages}/compiler/dist/build/workers/${name}.js`,
     ),
     outdir: `${lib}/workers`,

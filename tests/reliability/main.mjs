@@ -2,7 +2,18 @@
 // which prints one line of figures. Without a count a part runs in full. The status is 1 where anything was not as it should be.
 import { parseArgs } from 'node:util';
 
-const parts = ['kill', 'damage', 'faults', 'environments', 'concurrent', 'orphans', 'parsers', 'strings', 'indices'];
+const parts = [
+  'kill',
+  'damage',
+  'faults',
+  'environments',
+  'concurrent',
+  'orphans',
+  'parsers',
+  'strings',
+  'indices',
+  'redis',
+];
 
 const { positionals, values } = parseArgs({
   allowPositionals: true,

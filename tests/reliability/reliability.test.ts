@@ -60,6 +60,7 @@ testBuilt.each([
   ['damage', 7],
   ['faults', 4],
   ['concurrent', 1],
+  ['redis', 11],
 ])(
   '%s, %i of them',
   async (part, count) => {

@@ -19,6 +19,7 @@ import { layoutEffects } from './layout-effects.ts';
 import { loweringEffects } from './lowering-effects.ts';
 import { memoryEffects } from './memory-effects.ts';
 import { profilingEffects } from './profiling-effects.ts';
+import { remoteEffects } from './remote-effects.ts';
 import { trainingEffects } from './training-effects.ts';
 import { tuningEffects } from './tuning-effects.ts';
 
@@ -32,6 +33,7 @@ const effects: Readonly<Partial<Record<SettingName, Effect>>> = {
   ...loweringEffects,
   ...memoryEffects,
   ...profilingEffects,
+  ...remoteEffects,
   ...trainingEffects,
   ...tuningEffects,
 };
@@ -109,6 +111,10 @@ describe('the cache key', () => {
     preFusionCustomPass: { key: 'same', run: (nodes: unknown) => nodes },
     profileBandwidthOutput: '/dev/null',
     profileBandwidthRegex: 'softmax',
+    redisHost: '127.0.0.1',
+    redisUrl: 'redis://127.0.0.1:1',
+    remoteCacheKey: join(freshDirectory(), 'key'),
+    remoteCacheTrust: [join(freshDirectory(), 'key')],
     'trace.debugDir': freshDirectory(),
     torchTrace: freshDirectory(),
     torchLogs: ['guards'],

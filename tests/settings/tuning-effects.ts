@@ -10,7 +10,7 @@ import type { Effect, Options } from './effect.ts';
 const bench = { warmup: 1, rep: 1 };
 
 /** How many configurations a tuner measures that starts under these settings. */
-function measuredUnder(options: Options): number {
+export function measuredUnder(options: Options): number {
   setConfig({ ...defaults, ...options });
   const one = kernel('one', { x: ptr(f32), BLOCK: constexpr }, ({ x, BLOCK }, tl) => {
     const offs = tl.arange(0, BLOCK);
@@ -29,12 +29,12 @@ const defaults = {
   unsafeIgnoreUnsupportedTritonAutotuneArgs: false,
 } as const;
 
-function restored(effect: Effect): Effect {
+export function restored(effect: Effect, more: Options = {}): Effect {
   return async () => {
     try {
       await effect();
     } finally {
-      setConfig(defaults);
+      setConfig({ ...defaults, ...more });
       reset();
     }
   };

@@ -31,6 +31,29 @@ export const badBundle = (what: string): UserError =>
     hint: 'save them again with saveCacheArtifacts(), with the version that loads them',
   });
 
+export const badSigningKey = (path: string, reason: string, cause?: unknown): UserError =>
+  new UserError('REMOTE_KEY', `${path} cannot be used as a key of the remote cache: ${reason}`, {
+    hint: 'make a pair with `tsinductor cache key FILE`, and name the files in remoteCacheKey and remoteCacheTrust',
+    cause,
+  });
+
+export const remoteAway = (place: string, reason: string, cause?: unknown): ToolchainError =>
+  new ToolchainError('REMOTE_CACHE_AWAY', `the remote cache at ${place} is not used: ${reason}`, {
+    hint: 'see whether a Redis server answers there, and has memory left; without it everything is built here',
+    cause,
+  });
+
+export const remoteUntrusted = (name: string, reason: string): ToolchainError =>
+  new ToolchainError('REMOTE_CACHE_UNTRUSTED', `${name} of the remote cache is not used: ${reason}`, {
+    hint: 'see who can write to the server; the public keys of those who may are listed in remoteCacheTrust',
+  });
+
+export const remotePackageMissing = (cause: unknown): ToolchainError =>
+  new ToolchainError('REMOTE_CACHE_PACKAGE', 'the remote cache needs the package ioredis, which is not installed', {
+    hint: 'run `npm install ioredis` in the project',
+    cause,
+  });
+
 export const draftIncomplete = (name: string, cause: unknown): InternalError =>
   new InternalError('CACHE_DRAFT', `the build did not leave a regular file ${name}: ${String(cause)}`, {
     hint: 'this is a bug: please report it',

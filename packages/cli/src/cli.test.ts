@@ -102,10 +102,17 @@ describe('cache', () => {
     expect(JSON.parse((await run(['cache', 'ls', '--json'])).out)).toMatchObject({ entries: [], bytes: 0 });
   });
 
+  test('key makes a pair of files once', async () => {
+    const file = join(directory, 'machine.pem');
+    expect((await run(['cache', 'key', file])).out).toContain(`${file}.pub for remoteCacheTrust`);
+    expect(existsSync(`${file}.pub`)).toBe(true);
+    expect((await run(['cache', 'key', file])).error).toContain('REMOTE_KEY');
+  });
+
   test('needs a command', async () => {
     const { status, error } = await run(['cache']);
     expect(status).toBe(1);
-    expect(error).toContain('ls, stats, why, verify, gc, clear, export or import');
+    expect(error).toContain('ls, stats, why, verify, gc, clear, export, import or key');
   });
 
   describe('of compiled functions', () => {

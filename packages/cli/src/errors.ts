@@ -25,7 +25,8 @@ export const loadFailed = (file: string, cause: unknown): UserError =>
   });
 
 /** What `tsinductor cache` says without a command. */
-export const cacheNeedsCommand: string = 'cache needs a command: ls, stats, why, verify, gc, clear, export or import';
+export const cacheNeedsCommand: string =
+  'cache needs a command: ls, stats, why, verify, gc, clear, export, import or key';
 
 export const noSuchEntry = (what: string, root: string): UserError =>
   new UserError('CLI_CACHE_ENTRY', `no entry of ${root} is ${JSON.stringify(what)} by its key or name`, {

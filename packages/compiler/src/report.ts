@@ -46,7 +46,7 @@ export interface GraphReport {
   readonly source?: () => string;
   readonly cacheKey?: string;
   /** Where the native code came from, and how long that took. */
-  readonly origin?: 'built' | 'disk' | 'memory';
+  readonly origin?: 'built' | 'disk' | 'remote' | 'memory';
   readonly milliseconds?: number;
   readonly workspaceBytes?: number;
   /** What one call takes for temporaries; undefined where that depends on symbolic sizes. */

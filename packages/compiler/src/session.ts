@@ -159,8 +159,8 @@ export class Session implements Disposable {
   }
 
   #jobOf(traced: TracedGraph, request: PrepareRequest): CompileJob {
-    const { name, examples, placement, tally } = request;
-    return { name, traced, examples, placement, config: this.#configOf(request), tally };
+    const { name, examples, placement, tally, isBackground } = request;
+    return { name, traced, examples, placement, config: this.#configOf(request), tally, isBackground };
   }
 
   /** What a caller gets of an executable of one graph; tells of it what the settings ask for. */
@@ -169,7 +169,7 @@ export class Session implements Disposable {
     const { report } = executable;
     logGraph(this.#announcer, { traced, request, report }, config);
     this.record(request.name, () => compiledEvent(traced.graph, report), config);
-    if (config.runJitPostCompileHook && report.origin !== 'disk') {
+    if (config.runJitPostCompileHook && report.origin !== 'disk' && report.origin !== 'remote') {
       const hook = config.jitPostCompileHook as PostCompileHook | null;
       hook?.run({ name: request.name, report });
     }

@@ -9,11 +9,13 @@ import { execution } from './settings/execution.ts';
 import { lowering } from './settings/lowering.ts';
 import { memory } from './settings/memory.ts';
 import { profiling } from './settings/profiling.ts';
+import { remote } from './settings/remote.ts';
 import { scheduling } from './settings/scheduling.ts';
 import { training } from './settings/training.ts';
 import { tuning } from './settings/tuning.ts';
 
 type Settings = typeof caching &
+  typeof remote &
   typeof lowering &
   typeof scheduling &
   typeof memory &
@@ -30,6 +32,7 @@ export type SettingName = keyof Settings;
 
 export const settings: Settings & Readonly<Record<SettingName, Setting>> = {
   ...caching,
+  ...remote,
   ...lowering,
   ...scheduling,
   ...memory,

@@ -1,4 +1,5 @@
 // `tsinductor cache`: what is kept on disk: looked into, checked, explained, bounded, carried elsewhere.
+import { writeKeyPair } from '@tsinductor/cache';
 import type { Argv } from 'yargs';
 import type { AddCommand, Context } from '../context.ts';
 import { cacheNeedsCommand } from '../errors.ts';
@@ -41,6 +42,19 @@ const addLooks = (command: Argv, context: Context, opened: Opened): Argv =>
 /** The commands that add or remove. */
 const addChanges = (command: Argv, context: Context, opened: Opened): Argv =>
   command
+    .command(
+      'key <file>',
+      'make a key that signs what this machine shares through a server, and FILE.pub, which others trust',
+      (own) => own.positional('file', { type: 'string', demandOption: true, describe: 'the file of the private key' }),
+      ({ file }) => {
+        const { key, trust } = writeKeyPair(file);
+        context.finish({
+          data: { key, trust },
+          status: 0,
+          text: () => `${key} is for remoteCacheKey here, ${trust} for remoteCacheTrust elsewhere`,
+        });
+      },
+    )
     .command('verify', 'read every byte; what is damaged is put away', {}, () => {
       context.finish(verifyStored(opened()));
     })

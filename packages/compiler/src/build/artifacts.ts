@@ -4,14 +4,12 @@
 // that goes with the process. Such a one is used as well where the cache turns out not to keep what is built: the disk is full, or
 // somebody clears it again and again.
 import { tmpdir } from 'node:os';
-import { invariant, isTsInductorError, sha256, stableHash } from '@tsinductor/base';
-import { cudaFlags, packMachine, unpackMachine } from '@tsinductor/runtime';
+import { invariant, isTsInductorError } from '@tsinductor/base';
+import { packMachine, unpackMachine } from '@tsinductor/runtime';
 import { graphNamespace, keepWithin, openStore, packBundle, unpackBundle } from '@tsinductor/cache';
-import type { ArtifactStore, KeyFields, Artifact as StoredArtifact } from '@tsinductor/cache';
+import type { ArtifactStore, BundledEntry, Artifact as StoredArtifact } from '@tsinductor/cache';
 import type { Config } from '@tsinductor/config';
-import type { CompileUnit, CudaSource, CudaToolkit, Toolchain } from '@tsinductor/runtime';
 import { notKept } from '../errors.ts';
-import type { Plan } from '../run/plan.ts';
 import { compileHere } from './compile-here.ts';
 import type { CompileClient, Compiling } from './compile-client.ts';
 import type { MachinePlace, NativeMachine } from './machine.ts';
@@ -19,53 +17,29 @@ import { done, then } from './pending.ts';
 import type { Pending } from './pending.ts';
 import { libraryOf, readArtifact, readCuda } from './read-artifact.ts';
 import type { Artifact, CudaArtifact } from './read-artifact.ts';
+import { bytesOf, entryOrWarning, remoteName } from './remote/remote-artifacts.ts';
+import type { RemoteCache } from './remote/remote-cache.ts';
+import { redisOptions, sharesGraphs } from './remote/remote-options.ts';
+import { buildJob, cudaJob } from './entry-jobs.ts';
+import type { BatchRequest, BuildRequest, CudaRequest } from './entry-jobs.ts';
 import { describeEntry, machineData, machineEntry } from './saved-entries.ts';
 import type { SavedArtifact } from './saved-entries.ts';
-import type { BuildJob, CudaJob, EntryJob, GraphJob, Response } from './workers/protocol.ts';
-
-export interface BuildRequest {
-  readonly key: string;
-  readonly name: string;
-  readonly units: readonly CompileUnit[];
-  readonly plan: Plan;
-  readonly toolchain: Toolchain;
-  /** What the key was made of, beside the compiler. */
-  readonly fields?: KeyFields;
-  /** How long building it may take, and how many compilers it may run at once. */
-  readonly seconds: number;
-  readonly concurrency: number;
-}
+import type { EntryJob, GraphJob, Response } from './workers/protocol.ts';
 
 /** A graph that is to be generated, too. */
 type WholeRequest = Omit<GraphJob, 'cacheRoot' | 'timeoutMs' | 'deadlineMs'> & Pick<BuildRequest, 'seconds'>;
-
-/** Several graphs in one library; their plans stay with the caller. */
-export interface BatchRequest extends Omit<BuildRequest, 'plan'> {
-  readonly plan: unknown;
-}
-
-/** CUDA source to compile. */
-export interface CudaRequest {
-  readonly name: string;
-  readonly source: CudaSource;
-  readonly toolkit: CudaToolkit;
-  readonly seconds: number;
-}
 
 export interface SavedArtifacts {
   readonly bytes: Uint8Array;
   readonly entries: readonly SavedArtifact[];
 }
 
-/** The compiler may take this long for one unit, in milliseconds. */
-const compilerPatience = 120_000;
-
 /** What of the settings decides where artifacts are kept, how they are found, and how building them is told of. */
 export function placeOfArtifacts(config: Config): readonly unknown[] {
   const { cacheDir, compiledFunctionsDir, fxGraphCache, forceDisableCaches, forceRecompile } = config;
   const { fileLockTimeout, workerLogPath, workerSuppressLogging, cacheMaxBytes, cacheMaxDays } = config;
   const directory = fxGraphCache && !forceDisableCaches ? (compiledFunctionsDir ?? cacheDir) : null;
-  const bounds = [cacheMaxBytes, cacheMaxDays];
+  const bounds = [cacheMaxBytes, cacheMaxDays, sharesGraphs(config) ? redisOptions(config) : null];
   return [directory, forceRecompile, fileLockTimeout, workerLogPath, workerSuppressLogging, bounds];
 }
 
@@ -83,13 +57,21 @@ export class Artifacts implements Disposable {
   #refuge: ArtifactStore | undefined;
   readonly #warn: (code: string, message: string) => void;
   readonly #config: Config;
+  readonly #remote: RemoteCache | undefined;
+  /** Keys of what another machine has built. */
+  readonly #fetched = new Set<string>();
   /** Keys of everything that was found or built. */
   readonly #used = new Set<string>();
 
-  /** `root`: where they lie, if that is not as the settings say. */
-  constructor(config: Config, warn: (code: string, message: string) => void, root?: string) {
+  /** `root`: where they lie, if that is not as the settings say; `remote`: what machines share, if they do. */
+  constructor(
+    config: Config,
+    warn: (code: string, message: string) => void,
+    { root, remote }: { readonly root?: string | undefined; readonly remote?: RemoteCache | undefined } = {},
+  ) {
     this.#warn = warn;
     this.#config = config;
+    this.#remote = remote;
     const isCached = root !== undefined || (config.fxGraphCache && !config.forceDisableCaches);
     this.#store = isCached
       ? this.#open(root ?? config.compiledFunctionsDir ?? config.cacheDir, warn)
@@ -113,8 +95,9 @@ export class Artifacts implements Disposable {
     this.#refuge?.[Symbol.dispose]();
   };
 
-  /** The cache has one entry more: it is kept within its bounds. */
+  /** The cache has one entry more: others may have it, and the cache is kept within its bounds. */
   #grown(stored: StoredArtifact): StoredArtifact {
+    this.#publish(stored);
     const { cacheMaxBytes, cacheMaxDays } = this.#config;
     if (!this.isTemporary)
       keepWithin(
@@ -138,9 +121,41 @@ export class Artifacts implements Disposable {
     return { directory: this.#store.root, readable: this.#store.readable };
   }
 
-  find(key: string): Artifact | undefined {
-    const stored = this.#get(key);
-    return stored === undefined ? undefined : readArtifact(stored);
+  /** With `isPatient`, other machines are asked too, which waits for the server. */
+  find(key: string, { isPatient = true }: { readonly isPatient?: boolean } = {}): Artifact | undefined {
+    const stored = this.#get(key, isPatient);
+    return stored === undefined ? undefined : readArtifact(stored, this.#originOf(key));
+  }
+
+  #originOf(key: string): 'disk' | 'remote' {
+    return this.#fetched.has(key) ? 'remote' : 'disk';
+  }
+
+  /** What another machine has built is kept here too. */
+  accept({ key, files, info }: BundledEntry): StoredArtifact {
+    this.#fetched.add(key);
+    return (this.#refuge ?? this.#store).put(key, files, info);
+  }
+
+  #fetch(key: string): StoredArtifact | undefined {
+    const bytes = this.#config.forceRecompile ? undefined : this.#remote?.get(remoteName(key));
+    const entry = bytes === undefined ? undefined : entryOrWarning(bytes, key, this.#warn);
+    try {
+      return entry === undefined ? undefined : this.accept(entry);
+    } catch (error) {
+      if (!isTsInductorError(error)) throw error;
+      return undefined; // it cannot be kept, so it is built, which finds a place
+    }
+  }
+
+  /** Gives what was built to other machines. */
+  #publish(stored: StoredArtifact): void {
+    if (this.#remote === undefined) return;
+    try {
+      this.#remote.set(remoteName(stored.key), bytesOf(stored));
+    } catch {
+      // It is gone already, or was changed: nobody needs it then.
+    }
   }
 
   /** Puts away what turned out not to work: the next one who asks builds it. */
@@ -149,16 +164,18 @@ export class Artifacts implements Disposable {
   }
 
   build(client: Compiling, request: BuildRequest): Artifact {
-    return this.#readBuilt(this.#madeNow(client, this.#job(request)));
+    return this.#readBuilt(this.#madeNow(client, buildJob(request, this.#store.root, this.#config)));
   }
 
   async buildAsync(client: Compiling, request: BuildRequest): Promise<Artifact> {
-    return this.#readBuilt(await this.#made(client, this.#job(request)));
+    return this.#readBuilt(await this.#made(client, buildJob(request, this.#store.root, this.#config)));
   }
 
   /** The same beside this thread, which looks whether it is done. */
   begin(client: CompileClient, request: BuildRequest): Pending<Artifact> {
-    return then(this.#begun(client, this.#job(request)), (stored) => this.#readBuilt(stored));
+    return then(this.#begun(client, buildJob(request, this.#store.root, this.#config)), (stored) =>
+      this.#readBuilt(stored),
+    );
   }
 
   /** Generates as well as builds a graph beside this thread. */
@@ -173,7 +190,7 @@ export class Artifacts implements Disposable {
         // Under `forceRecompile` too, what was built just now is used.
         if (response.built?.kind === 'native') {
           this.#used.add(response.built.slot);
-          const stored = response.built.isStored === true ? undefined : this.#get(response.built.slot);
+          const stored = response.built.found !== undefined ? undefined : this.#get(response.built.slot);
           if (stored !== undefined) this.#grown(stored);
         }
         return response;
@@ -187,26 +204,34 @@ export class Artifacts implements Disposable {
 
   /** Builds a library, or finds it; gives the path of the verified shared object. */
   async buildLibrary(client: Compiling, request: BatchRequest): Promise<string> {
-    return libraryOf(this.#get(request.key) ?? (await this.#made(client, this.#job(request))));
+    return libraryOf(
+      this.#get(request.key) ?? (await this.#made(client, buildJob(request, this.#store.root, this.#config))),
+    );
   }
 
   /** The same, blocking this thread. */
   buildLibraryNow(client: Compiling, request: BatchRequest): string {
-    return libraryOf(this.#get(request.key) ?? this.#madeNow(client, this.#job(request)));
+    return libraryOf(
+      this.#get(request.key) ?? this.#madeNow(client, buildJob(request, this.#store.root, this.#config)),
+    );
   }
 
   /** Compiles CUDA, or finds it; `ptx` and `cubin` are the paths of verified files. */
   async buildCuda(client: Compiling, request: CudaRequest): Promise<CudaArtifact> {
-    const job = this.#cudaJob(request);
+    const job = cudaJob(request, this.#store.root, this.#config);
     const known = this.#get(job.key);
-    return known === undefined ? readCuda(await this.#made(client, job), 'built') : readCuda(known, 'disk');
+    return known === undefined
+      ? readCuda(await this.#made(client, job), 'built')
+      : readCuda(known, this.#originOf(job.key));
   }
 
   /** The same, blocking this thread. */
   buildCudaNow(client: Compiling, request: CudaRequest): CudaArtifact {
-    const job = this.#cudaJob(request);
+    const job = cudaJob(request, this.#store.root, this.#config);
     const known = this.#get(job.key);
-    return known === undefined ? readCuda(this.#madeNow(client, job), 'built') : readCuda(known, 'disk');
+    return known === undefined
+      ? readCuda(this.#madeNow(client, job), 'built')
+      : readCuda(known, this.#originOf(job.key));
   }
 
   /** The entry of a job that was built now. */
@@ -268,41 +293,10 @@ export class Artifacts implements Disposable {
 
   /** Compiles CUDA beside this thread, or finds it. */
   beginCuda(client: CompileClient, request: CudaRequest): Pending<CudaArtifact> {
-    const job = this.#cudaJob(request);
+    const job = cudaJob(request, this.#store.root, this.#config);
     const known = this.#get(job.key);
-    if (known !== undefined) return done(readCuda(known, 'disk'));
+    if (known !== undefined) return done(readCuda(known, this.#originOf(job.key)));
     return then(this.#begun(client, job), (stored) => readCuda(stored, 'built'));
-  }
-
-  #cudaJob({ name, source, toolkit, seconds }: CudaRequest): CudaJob {
-    const { fingerprint: compiler } = toolkit;
-    const { architecture } = source;
-    const key = stableHash({ kind: 'cuda', compiler, architecture, source: source.source, flags: cudaFlags });
-    const code = sha256(source.source).slice(0, 16);
-    const inputs = { kind: 'cuda', compiler: compiler.slice(0, 16), architecture, source: code };
-    const deadlineMs = seconds * 1000;
-    return {
-      key,
-      name,
-      inputs,
-      toolkit,
-      source,
-      cacheRoot: this.#store.root,
-      namespace: graphNamespace,
-      temporaryDirectory: tmpdir(),
-      timeoutMs: Math.min(compilerPatience, deadlineMs),
-      deadlineMs,
-      ...this.#manners(deadlineMs),
-    };
-  }
-
-  /** How a worker is to wait, and what it is to say. */
-  #manners(deadlineMs: number): Pick<CudaJob, 'lockMs' | 'logging'> {
-    const { fileLockTimeout, workerLogPath, workerSuppressLogging } = this.#config;
-    return {
-      lockMs: Math.min(fileLockTimeout * 1000, deadlineMs),
-      logging: { path: workerLogPath, isSilent: workerSuppressLogging },
-    };
   }
 
   /**
@@ -326,12 +320,12 @@ export class Artifacts implements Disposable {
     });
   }
 
-  #get(key: string): StoredArtifact | undefined {
+  #get(key: string, isPatient = true): StoredArtifact | undefined {
     if (this.#config.forceRecompile && !this.#used.has(key)) {
       this.#used.add(key);
       this.#store.remove(key);
     }
-    const stored = this.#store.get(key) ?? this.#refuge?.get(key);
+    const stored = this.#store.get(key) ?? this.#refuge?.get(key) ?? (isPatient ? this.#fetch(key) : undefined);
     if (stored !== undefined) this.#used.add(key);
     return stored;
   }
@@ -342,46 +336,12 @@ export class Artifacts implements Disposable {
   }
 
   #readBuilt(stored: StoredArtifact): Artifact {
-    const artifact = readArtifact(stored);
+    const artifact = readArtifact(stored, 'built');
     invariant(artifact !== undefined, `the artifact ${stored.key} was built and is not what was built`);
     return artifact;
-  }
-
-  #job({ key, name, units, plan, toolchain, seconds, concurrency, fields = {} }: BatchRequest): BuildJob {
-    const deadlineMs = seconds * 1000;
-    return {
-      key,
-      name,
-      units,
-      toolchain,
-      plan: JSON.stringify(plan),
-      functions: functionsOf(plan),
-      inputs: { compiler: toolchain.fingerprint.slice(0, 16), ...fields },
-      cacheRoot: this.#store.root,
-      namespace: graphNamespace,
-      temporaryDirectory: tmpdir(),
-      concurrency,
-      timeoutMs: Math.min(compilerPatience, deadlineMs),
-      deadlineMs,
-      ...this.#manners(deadlineMs),
-    };
   }
 
   #tell(events: readonly string[]): void {
     for (const message of events) this.#warn(`BUILD_EVENT ${message}`, message);
   }
-}
-
-/** The functions that a plan names, however many graphs it is of. */
-function functionsOf(plan: unknown): readonly string[] {
-  const {
-    entry,
-    entries = {},
-    plans = [],
-  } = plan as {
-    readonly entry?: string;
-    readonly entries?: Readonly<Record<string, string>>;
-    readonly plans?: readonly unknown[];
-  };
-  return [...(entry === undefined ? [] : [entry]), ...Object.values(entries), ...plans.flatMap(functionsOf)];
 }

@@ -9,7 +9,8 @@ import { findCudaToolkit, requireCudaToolkit, withCudaFlags } from '@tsinductor/
 import type { Bridge, CudaToolkit, CudaToolkitReport } from '@tsinductor/runtime';
 import type { Announcer } from './announcer.ts';
 import { Artifacts, placeOfArtifacts } from './artifacts.ts';
-import type { BatchRequest, BuildRequest, CudaRequest, SavedArtifacts } from './artifacts.ts';
+import type { SavedArtifacts } from './artifacts.ts';
+import type { BatchRequest, BuildRequest, CudaRequest } from './entry-jobs.ts';
 import type { CompileClient, Compiling } from './compile-client.ts';
 import { CompileClients } from './compile-clients.ts';
 import { cudaFlagsOf, factsText } from './cuda-flags.ts';
@@ -19,6 +20,8 @@ import { then } from './pending.ts';
 import type { Pending } from './pending.ts';
 import { Progress } from './progress.ts';
 import type { Artifact, CudaArtifact } from './read-artifact.ts';
+import { RemoteCache } from './remote/remote-cache.ts';
+import { hasKeys, redisOptions, sharesGraphs } from './remote/remote-options.ts';
 import type { SavedArtifact } from './saved-entries.ts';
 import { TuningRecords } from './tuning-records.ts';
 import type { GraphBuilt, GraphJob } from './workers/protocol.ts';
@@ -37,6 +40,7 @@ export class Builder implements Disposable {
   readonly #root: string | undefined;
   readonly #tuning: TuningRecords;
   readonly #progress: Progress;
+  readonly #remotes = new Map<string, RemoteCache>();
   readonly #toolkits = new Map<string, CudaToolkitReport>();
 
   /** With a `root`, for a worker: the cache of whoever asked it, for which it builds in its own thread. */
@@ -46,7 +50,7 @@ export class Builder implements Disposable {
     this.#root = root;
     this.#clients = new CompileClients(root === undefined ? 'workers' : 'here');
     this.#machines = new Machines(this.#clients);
-    this.#tuning = new TuningRecords(config, announcer);
+    this.#tuning = new TuningRecords(config, announcer, () => this.#remote(config));
     this.#progress = new Progress(announcer);
   }
 
@@ -101,8 +105,23 @@ export class Builder implements Disposable {
       const warn = (code: string, message: string): void => {
         this.announcer.warnOnce(code, message);
       };
-      return new Artifacts(config, warn, this.#root);
+      // A worker asks the server itself, which waits for nothing (`graph-task.ts`).
+      const remote = this.#root === undefined && sharesGraphs(config) ? this.#remote(config) : undefined;
+      return new Artifacts(config, warn, { root: this.#root, remote });
     });
+  }
+
+  /** What machines share under these settings; undefined where their keys cannot be used. */
+  #remote(config: Config): RemoteCache | undefined {
+    const options = redisOptions(config);
+    const writesBehind = config.nonBlockingRemoteCacheWrite;
+    const warn = (code: string, message: string): void => {
+      this.announcer.warnOnce(code, message);
+    };
+    const text = JSON.stringify([options, writesBehind]);
+    if (!this.#remotes.has(text) && hasKeys(options, warn))
+      this.#remotes.set(text, new RemoteCache({ ...options, writesBehind, warn }));
+    return this.#remotes.get(text);
   }
 
   /** Starts what compiles several units beside each other, so that it comes up while code is generated. */
@@ -199,9 +218,9 @@ export class Builder implements Disposable {
     return this.#told(await this.artifacts(config).buildCuda(this.#beside(config), { ...request, seconds }), config);
   }
 
-  /** What autotune() measured, on disk as the settings say. */
-  tuningRecords(): RecordStore {
-    return this.#tuning.open();
+  /** What autotune() measured, on disk and elsewhere as the settings say; `bundle` names all problems of a kernel. */
+  tuningRecords(bundle: string): RecordStore {
+    return this.#tuning.open(bundle);
   }
 
   /** The toolkit that these settings find. Throws ToolchainError CUDA_TOOLKIT_NOT_FOUND, which lists every place. */
@@ -262,6 +281,8 @@ export class Builder implements Disposable {
 
   [Symbol.dispose](): void {
     this.#clients[Symbol.dispose]();
+    for (const remote of this.#remotes.values()) remote[Symbol.dispose]();
+    this.#remotes.clear();
   }
 }
 

@@ -7,6 +7,8 @@ export interface CacheCounts {
   readonly memory: number;
   /** Graphs that were found in the cache on disk. */
   readonly disk: number;
+  /** Graphs that another machine had built, and the remote cache had. */
+  readonly remote: number;
   /** Graphs for which code was generated and compiled. */
   readonly builds: number;
   /** Graphs that went past the cache on disk, by the reason. */
@@ -14,7 +16,7 @@ export interface CacheCounts {
 }
 
 export class CacheTally {
-  readonly #counts = { memory: 0, disk: 0, builds: 0 };
+  readonly #counts = { memory: 0, disk: 0, remote: 0, builds: 0 };
   readonly #bypasses = new Map<string, number>();
 
   add(found: keyof Omit<CacheCounts, 'bypasses'>): void {

@@ -18,7 +18,7 @@ import { makePlan, reportOfPlan } from '../run/plan.ts';
 import { failureFinder } from '../run/site-finder.ts';
 import { placeOfArtifacts } from './artifacts.ts';
 import { whyBypassed } from './cache-tally.ts';
-import type { Artifact } from './read-artifact.ts';
+import type { Artifact, Origin } from './read-artifact.ts';
 import { buildFingerprint } from './build-fingerprint.ts';
 import { remembered } from './builder.ts';
 import type { Builder } from './builder.ts';
@@ -59,8 +59,8 @@ interface GeneratedNative {
 }
 
 /** How what is loaded came to be. */
-interface Origin {
-  readonly origin: 'built' | 'disk';
+interface Opening {
+  readonly origin: Origin;
   readonly times?: readonly StageTime[] | undefined;
 }
 
@@ -107,10 +107,10 @@ export class NativeCompiler implements BesideCompiler<NativeJob, GeneratedNative
       return known;
     }
     const artifacts = this.#builder.artifacts(job.config);
-    const found = artifacts.find(job.slot);
+    const found = artifacts.find(job.slot, { isPatient: job.isBackground !== true });
     if (found === undefined) return undefined;
     try {
-      const executable = this.#open(job, found, { origin: 'disk' });
+      const executable = this.#open(job, found, { origin: found.origin });
       if (keepsStages(job.config)) this.#keepStages(job);
       return executable;
     } catch (error) {
@@ -154,10 +154,10 @@ export class NativeCompiler implements BesideCompiler<NativeJob, GeneratedNative
   }
 
   /** What a worker has built or found of the whole job, and is kept under `slot`; how long its stages took. */
-  loadBuilt(job: NativeJob, { slot, isStored, times }: Extract<GraphBuilt, { kind: 'native' }>): Executable {
+  loadBuilt(job: NativeJob, { slot, found, times }: Extract<GraphBuilt, { kind: 'native' }>): Executable {
     const artifact = this.#builder.artifacts(job.config).find(slot);
     if (artifact === undefined) throw notKept(slot);
-    return this.#open({ ...job, slot }, artifact, { origin: isStored === true ? 'disk' : 'built', times });
+    return this.#open({ ...job, slot }, artifact, { origin: found ?? 'built', times });
   }
 
   /** What was loaded and is kept. */
@@ -183,7 +183,7 @@ export class NativeCompiler implements BesideCompiler<NativeJob, GeneratedNative
     return cppContextOf(this.#builder, native, config);
   }
 
-  #open(job: NativeJob, artifact: Artifact, { origin, times }: Origin): Executable {
+  #open(job: NativeJob, artifact: Artifact, { origin, times }: Opening): Executable {
     const { native, config, traced, key, started } = job;
     const { plan, source } = artifact;
     const { bridge, threads } = native;
@@ -212,10 +212,10 @@ export class NativeCompiler implements BesideCompiler<NativeJob, GeneratedNative
     return executable;
   }
 
-  #count({ tally, config }: NativeJob, origin: Origin['origin']): void {
+  #count({ tally, config }: NativeJob, origin: Origin): void {
     if (tally === undefined) return;
-    tally.add(origin === 'disk' ? 'disk' : 'builds');
-    const reason = origin === 'disk' ? undefined : whyBypassed(config, this.#builder.artifacts(config).isTemporary);
+    tally.add(origin === 'built' ? 'builds' : origin);
+    const reason = origin !== 'built' ? undefined : whyBypassed(config, this.#builder.artifacts(config).isTemporary);
     if (reason !== undefined) tally.bypass(reason);
   }
 

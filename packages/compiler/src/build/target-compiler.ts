@@ -16,6 +16,8 @@ export interface CompileJob {
   readonly placement: Placement;
   readonly config: Config;
   readonly tally?: CacheTally | undefined;
+  /** Nobody waits for it. */
+  readonly isBackground?: boolean | undefined;
 }
 
 /** `Loaded` runs: an executable, or one for each graph of a batch. */

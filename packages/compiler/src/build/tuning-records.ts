@@ -4,19 +4,37 @@ import { openRecords, readRecords } from '@tsinductor/cache';
 import type { RecordStore } from '@tsinductor/cache';
 import type { Config } from '@tsinductor/config';
 import type { Announcer } from './announcer.ts';
+import type { RemoteCache } from './remote/remote-cache.ts';
+import { sharesMeasurements } from './remote/remote-options.ts';
+import { SharedRecords } from './remote/shared-records.ts';
 
 export class TuningRecords {
   readonly #config: Config;
   readonly #announcer: Announcer;
+  readonly #remote: () => RemoteCache | undefined;
   #isFlushed = false;
 
-  constructor(config: Config, announcer: Announcer) {
+  /** `remote` is what machines share, where the settings have it. */
+  constructor(config: Config, announcer: Announcer, remote: () => RemoteCache | undefined) {
     this.#config = config;
     this.#announcer = announcer;
+    this.#remote = remote;
   }
 
-  /** The records, for whoever measures now. */
-  open(): RecordStore {
+  /** The records, for whoever measures now; `bundle` names all problems of a kernel. */
+  open(bundle: string): RecordStore {
+    const { autotuneLocalCache, bundledAutotuneRemoteCache } = this.#config;
+    const own = this.#own();
+    const remote = sharesMeasurements(this.#config) ? this.#remote() : undefined;
+    if (remote === undefined) return own;
+    return new SharedRecords(
+      own,
+      remote,
+      bundledAutotuneRemoteCache === true && autotuneLocalCache ? bundle : undefined,
+    );
+  }
+
+  #own(): RecordStore {
     const { autotuneCacheDir, autotuneLocalCache, cacheDir, flushAutotuneCache, forceDisableCaches } = this.#config;
     const { globalCacheDir } = this.#config;
     if (!autotuneLocalCache || forceDisableCaches) return noRecords;

@@ -128,8 +128,8 @@ export class CudaCompiler implements BesideCompiler<CudaCompileJob, GeneratedCud
   }
 
   #count({ tally, config }: CudaCompileJob, origin: CudaArtifact['origin']): void {
-    tally?.add(origin === 'disk' ? 'disk' : 'builds');
-    const reason = origin === 'disk' ? undefined : whyBypassed(config, this.#builder.artifacts(config).isTemporary);
+    tally?.add(origin === 'built' ? 'builds' : origin);
+    const reason = origin !== 'built' ? undefined : whyBypassed(config, this.#builder.artifacts(config).isTemporary);
     if (reason !== undefined) tally?.bypass(reason);
   }
 

@@ -213,7 +213,6 @@ class Tuner<S extends Schema, Config extends object> {
   /** What the times depend on: the kernel, the key's arguments, dtypes, the machine. */
   #problem({ keys, options }: Launching<Config>, dtypes: readonly DType[]): string {
     const { definition, builder } = this.#kernel;
-    const machine = builder.machine();
     return stableHash({
       kernel: definition.name,
       source: definition.source.text,
@@ -221,18 +220,21 @@ class Tuner<S extends Schema, Config extends object> {
       key: keys,
       dtypes,
       backend: options.backend ?? 'any',
-      machine:
-        machine.kind === 'native'
-          ? [machine.isaReport.cpu, machine.isa, machine.caches, machine.threads, machine.toolchain.fingerprint]
-          : 'interpreter',
+      machine: machineOf(builder),
     });
+  }
+
+  /** All problems of this kernel on this machine. */
+  #bundle(): string {
+    const { definition, builder } = this.#kernel;
+    return stableHash({ kernel: definition.name, source: definition.source.text, machine: machineOf(builder) });
   }
 
   /** Earlier measurements; undefined where they cannot be kept: then every process measures. */
   #records(): RecordStore | undefined {
     const { builder } = this.#kernel;
     try {
-      return builder.tuningRecords();
+      return builder.tuningRecords(this.#bundle());
     } catch (error) {
       this.#warnOf(error);
       return undefined;
@@ -284,6 +286,14 @@ class Tuner<S extends Schema, Config extends object> {
 }
 
 Object.defineProperty(Tuner.prototype, ownState, { value: true });
+
+/** What of the machine the times depend on. */
+function machineOf(builder: Builder): unknown {
+  const machine = builder.machine();
+  return machine.kind === 'native'
+    ? [machine.isaReport.cpu, machine.isa, machine.caches, machine.threads, machine.toolchain.fingerprint]
+    : 'interpreter';
+}
 
 /** A line for each configuration, the best first. */
 function tuningText<Config>(

@@ -60,13 +60,6 @@ export const waiting = {
     { name: 'CI_FLAG', env: ['CI_FLAG'] },
     { name: 'EJKERNEL_TRITON_SMEM_LIMIT', env: ['EJKERNEL_TRITON_SMEM_LIMIT'] },
   ],
-  'remote cache': [
-    { name: 'remote_gemm_autotune_cache' },
-    { name: 'fx_graph_remote_cache', env: ['TORCHINDUCTOR_FX_GRAPH_REMOTE_CACHE'] },
-    { name: 'non_blocking_remote_cache_write', env: ['TORCHINDUCTOR_NON_BLOCKING_REMOTE_CACHE_WRITE'] },
-    { name: 'autotune_remote_cache', env: ['TORCHINDUCTOR_AUTOTUNE_REMOTE_CACHE'] },
-    { name: 'bundled_autotune_remote_cache', env: ['TORCHINDUCTOR_BUNDLED_AUTOTUNE_REMOTE_CACHE'] },
-  ],
   'kernel registry': [
     { name: 'triton_kernel_default_layout_constraint' },
     { name: 'CACHE_TRITON_KERNELS', env: ['CACHE_TRITON_KERNELS'] },
@@ -102,6 +95,7 @@ export const waiting = {
     { name: 'EASURGE_SYNC_INPUTS_FOR_TIMING', env: ['EASURGE_SYNC_INPUTS_FOR_TIMING'] },
   ],
   contractions: [
+    { name: 'remote_gemm_autotune_cache' },
     { name: 'force_fuse_int_mm_with_mul' },
     { name: 'max_autotune_gemm', env: ['TORCHINDUCTOR_MAX_AUTOTUNE_GEMM'] },
     { name: 'max_autotune_gemm_backends', env: ['TORCHINDUCTOR_MAX_AUTOTUNE_GEMM_BACKENDS'] },

@@ -72,8 +72,8 @@ export type GraphBuilt =
       readonly kind: 'native';
       readonly slot: string;
       readonly times?: readonly StageTime[];
-      /** It was there before. */
-      readonly isStored?: boolean;
+      /** Where it was before, if it was not built now. */
+      readonly found?: 'disk' | 'remote';
     }
   | { readonly kind: 'interpreter'; readonly code: string; readonly reason: string };
 

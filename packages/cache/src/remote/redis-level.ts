@@ -1,0 +1,168 @@
+// A Redis server that machines share, as a level below the cache on disk. In: names and bytes. Out: bytes that somebody has signed whom
+// this machine trusts, or nothing.
+//
+// Nothing depends on the server: each call ends within its time, whatever the server does. One that is away, slow, full or speaks nonsense
+// is an error with a code, and the connection to it is given up; the next call makes another. Bytes without end are cut off where no entry
+// could be larger.
+import type { Redis } from 'ioredis';
+import { isTsInductorError } from '@tsinductor/base';
+import { remoteAway, remotePackageMissing, remoteUntrusted } from '../errors.ts';
+import { openEnvelope, openKeys, sealBytes } from './signature.ts';
+import type { KeyFiles, SigningKeys } from './signature.ts';
+
+export interface RedisOptions extends KeyFiles {
+  /** `redis://` or `rediss://` with host, port, user and password; null where host and port say it. */
+  readonly url: string | null;
+  readonly host: string;
+  readonly port: number;
+  /** How long each call may take. */
+  readonly milliseconds: number;
+  /** How long the server keeps what nobody writes again; null for ever. */
+  readonly expirySeconds: number | null;
+}
+
+export interface RemoteLevel {
+  /**
+   * What is kept under a name; undefined where there is nothing. Rejects with a ToolchainError: REMOTE_CACHE_AWAY where the server does
+   * not answer as it should, REMOTE_CACHE_UNTRUSTED for what nobody has signed whom we trust, REMOTE_CACHE_PACKAGE without ioredis.
+   */
+  get(name: string): Promise<Buffer | undefined>;
+  /** Keeps bytes under a name; nothing where nobody signs here. Rejects as `get` does. */
+  set(name: string, bytes: Uint8Array): Promise<void>;
+  /** Gives up the connection. */
+  close(): void;
+}
+
+/** No entry is larger: what a build leaves is some megabytes. */
+const mostBytes = 64 << 20;
+const prefix = 'tsinductor:';
+
+/** Opens the level; connects when it is first asked. Throws UserError REMOTE_KEY for keys that cannot be read, or where there are none. */
+export const openRedis = (options: RedisOptions): RemoteLevel => new RedisLevel(options, openKeys(options));
+
+class RedisLevel implements RemoteLevel {
+  readonly #options: RedisOptions;
+  readonly #keys: SigningKeys;
+  #connection: Promise<Connection> | undefined;
+
+  constructor(options: RedisOptions, keys: SigningKeys) {
+    this.#options = options;
+    this.#keys = keys;
+  }
+
+  async get(name: string): Promise<Buffer | undefined> {
+    const found = await this.#call(({ redis }) => redis.getBuffer(prefix + name) as Promise<unknown>);
+    if (found === null) return undefined;
+    if (!Buffer.isBuffer(found)) throw this.#away('it answers what is no value');
+    const opened = openEnvelope(this.#keys, name, found);
+    if ('reason' in opened) throw remoteUntrusted(name, opened.reason);
+    return opened.bytes;
+  }
+
+  async set(name: string, bytes: Uint8Array): Promise<void> {
+    const { expirySeconds } = this.#options;
+    if (bytes.length > mostBytes) return;
+    const envelope = sealBytes(this.#keys, name, bytes);
+    if (envelope === undefined) return;
+    await this.#call(({ redis }) =>
+      expirySeconds === null
+        ? redis.set(prefix + name, envelope)
+        : redis.set(prefix + name, envelope, 'EX', expirySeconds),
+    );
+  }
+
+  close(): void {
+    const connection = this.#connection;
+    this.#connection = undefined;
+    connection?.then(
+      ({ redis }) => {
+        cut(redis);
+      },
+      () => undefined,
+    );
+  }
+
+  /** One command, within its time. */
+  async #call<T>(command: (connection: Connection) => Promise<T>): Promise<T> {
+    const { milliseconds } = this.#options;
+    let timer: NodeJS.Timeout | undefined;
+    const late = new Promise<never>((_, reject) => {
+      timer = setTimeout(() => {
+        reject(this.#away(`no answer within ${String(milliseconds)} ms`));
+      }, milliseconds);
+    });
+    const answered = async (): Promise<T> => {
+      const connection = await (this.#connection ??= connect(this.#options));
+      connection.received = 0;
+      return await command(connection);
+    };
+    try {
+      return await Promise.race([answered(), late]);
+    } catch (error) {
+      this.close();
+      throw isTsInductorError(error) ? error : this.#away(messageOf(error), error);
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
+  #away(reason: string, cause?: unknown): Error {
+    return remoteAway(placeOf(this.#options), reason, cause);
+  }
+}
+
+/** Where the server is, without a password. */
+export function placeOf({ url, host, port }: Pick<RedisOptions, 'url' | 'host' | 'port'>): string {
+  if (url === null) return `${host}:${String(port)}`;
+  try {
+    return new URL(url).host;
+  } catch {
+    return 'the address that redisUrl gives';
+  }
+}
+
+const messageOf = (error: unknown): string => String((error as { message?: unknown } | null)?.message ?? error);
+
+/** Ends a connection at once: what the server still sends is not waited for. */
+function cut(redis: Redis): void {
+  // Of a stream that has ended already, the library would wait for the end.
+  if (!redis.stream.destroyed) redis.disconnect();
+  redis.stream.destroy();
+}
+
+interface Connection {
+  readonly redis: Redis;
+  /** Bytes since the last command. */
+  received: number;
+}
+
+async function connect({ url, host, port, milliseconds }: RedisOptions): Promise<Connection> {
+  const { Redis } = await import('ioredis').catch((cause: unknown) => {
+    throw remotePackageMissing(cause);
+  });
+  const settings = {
+    protocol: 2,
+    lazyConnect: true,
+    connectTimeout: milliseconds,
+    maxRetriesPerRequest: 0,
+    enableOfflineQueue: false,
+    enableReadyCheck: false,
+    disableClientInfo: true,
+    retryStrategy: () => null,
+  } as const;
+  const redis = url === null ? new Redis({ ...settings, host, port }) : new Redis(url, settings);
+  let said: unknown;
+  redis.on('error', (error) => {
+    said = error;
+  });
+  // Of a connection that fails, the event says more than the promise.
+  await redis.connect().catch((error: unknown) => {
+    throw said ?? error;
+  });
+  const connection: Connection = { redis, received: 0 };
+  redis.stream.on('data', (chunk: Buffer) => {
+    connection.received += chunk.length;
+    if (connection.received > 2 * mostBytes) cut(redis);
+  });
+  return connection;
+}

@@ -1,0 +1,40 @@
+// The thread that speaks with the remote cache: its event loop turns while the caller waits, or works. Requests come over the port and
+// answers go back; who waits for one is told through the shared memory.
+import { workerData } from 'node:worker_threads';
+import { openRedis } from '@tsinductor/cache';
+import type { RemoteLevel } from '@tsinductor/cache';
+import { describeFailure } from './failure.ts';
+import { remoteAnswers, remoteWrites } from './remote-protocol.ts';
+import type { RemoteRequest, RemoteResponse, RemoteThreadData } from './remote-protocol.ts';
+
+serve(workerData as RemoteThreadData);
+
+function serve({ port, shared, options }: RemoteThreadData): void {
+  const level = openRedis(options);
+  const answer = async (request: RemoteRequest): Promise<void> => {
+    port.postMessage(await responseTo(request, level));
+    if (request.kind === 'set') {
+      Atomics.sub(shared, remoteWrites, 1);
+      Atomics.notify(shared, remoteWrites);
+    }
+    Atomics.add(shared, remoteAnswers, 1);
+    Atomics.notify(shared, remoteAnswers);
+  };
+  port.on('message', (request: RemoteRequest) => {
+    void answer(request);
+  });
+}
+
+async function responseTo(request: RemoteRequest, level: RemoteLevel): Promise<RemoteResponse> {
+  const { id, name } = request;
+  try {
+    if (request.kind === 'set') {
+      await level.set(name, request.bytes);
+      return { id };
+    }
+    const bytes = await level.get(name);
+    return bytes === undefined ? { id } : { id, bytes };
+  } catch (error) {
+    return { id, failure: describeFailure(error) };
+  }
+}
