@@ -73,7 +73,7 @@ const rule = '-'.repeat(80);
 const said = `Packages of others that come with tsinductor
 
 tsinductor has no code of these packages in itself: they are installed beside it, at these versions or at later ones that
-its manifest allows. What is installed by choice (ioredis, ts-morph, tsx, @viz-js/viz) is not listed. Written by
+its manifest allows. What is installed by choice (bullmq, ioredis, ts-morph, tsx, @viz-js/viz) is not listed. Written by
 \`npm run docs:notices\` from the lock file and the packages' own texts.
 
 ${entries.map(({ title, license }) => `  ${title} (${license})`).join('\n')}

@@ -12,6 +12,8 @@ import { Redis } from 'ioredis';
 import { makePlace, runProgram, sleep } from './run-program.mjs';
 import { randomOf } from './sample.mjs';
 
+const cli = join(import.meta.dirname, '../../packages/tsinductor/lib/cli/tsinductor.js');
+
 /** Milliseconds of a call of the server, and what beyond them a program may take for it: its thread's start, and its end. */
 const patience = 500;
 const grace = 4000;
@@ -27,6 +29,7 @@ export async function run({ count = 200, seed }) {
     await trial.warm();
     const line = [
       await sharing(trial, count, failures),
+      await farming(trial, count, failures),
       await hostile(trial, count, random, failures),
       await misbehaving(trial, failures),
     ].join('; ');
@@ -49,8 +52,47 @@ async function sharing(trial, count, failures) {
   return `${built} built, ${fetched} fetched`;
 }
 
+/** Machines that need the same at once: the first builds, or a worker, or nobody but themselves. */
+async function farming(trial, count, failures) {
+  const machines = count < 200 ? 3 : 12;
+  const atOnce = async (what) => {
+    await trial.redis.flushall();
+    const ended = await Promise.all(
+      Array.from({ length: machines }, () => trial.machine(failures, { what, farm: true })),
+    );
+    return ended.filter(({ origin }) => origin === 'built').length;
+  };
+  const expectBuilt = (what, built, wanted) => {
+    if (built !== wanted) failures.push(`${what}: ${built} of ${machines} machines built, not ${wanted}`);
+    return built;
+  };
+  const alone = expectBuilt('at once', await atOnce('at once'), 1);
+  const worker = await trial.worker();
+  const served = expectBuilt('with a worker', await atOnce('with a worker'), 0);
+  const jobs = worker
+    .said()
+    .split('\n')
+    .filter((line) => line.endsWith(' built')).length;
+  if (jobs !== 1) failures.push(`with a worker: it built ${jobs} times: ${worker.said()}`);
+  // It is there, and does nothing: then it is gone, and who waits for it builds.
+  worker.child.kill('SIGSTOP');
+  setTimeout(() => worker.child.kill('SIGKILL'), 5000);
+  const left = await atOnce('with a worker that dies');
+  if (left === 0) failures.push('with a worker that dies nobody built');
+  await trial.redis.flushall();
+  const tuned = await Promise.all(Array.from({ length: machines }, () => trial.tunes(failures)));
+  const measured = tuned.reduce((sum, one) => sum + one, 0);
+  if (measured !== 3) failures.push(`tuned at once: ${tuned.join(' ')} configurations were measured, not 3 by one`);
+  return (
+    `${machines} at once: ${alone} built; with a worker ${served}, and it ${jobs}; with one that dies ${left}; ` +
+    `${measured} configurations measured of 3`
+  );
+}
+
 /** What there is under the name of the entry, changed in some way. */
 async function hostile(trial, count, random, failures) {
+  await trial.redis.flushall();
+  await trial.machine(failures);
   const [name] = await trial.redis.keys('tsinductor:fx:*');
   const value = await trial.redis.getBuffer(name);
   const stranger = writeKeyPair(join(trial.path, 'stranger'));
@@ -136,6 +178,7 @@ class Trial {
   redis;
   #port = 0;
   #machines = 0;
+  #workers = [];
 
   constructor(path) {
     this.path = path;
@@ -174,19 +217,18 @@ class Trial {
   end() {
     this.redis?.disconnect();
     this.server?.kill('SIGKILL');
+    for (const worker of this.#workers) worker.kill('SIGKILL');
   }
 
   /** A fresh machine runs the program once: it has to answer rightly, in native code. */
-  async machine(failures, { what = 'shared', port = this.#port, key = this.key } = {}) {
-    const name = `machine-${this.#machines++}`;
-    cpSync(join(this.path, 'warm'), join(this.path, name), { recursive: true });
+  async machine(failures, { what = 'shared', port = this.#port, key = this.key, farm = false } = {}) {
+    const name = this.#freshMachine();
     const own =
       key === null ? { TSINDUCTOR_REMOTE_CACHE_TRUST: `${this.key}.pub` } : { TSINDUCTOR_REMOTE_CACHE_KEY: key };
     const remote = {
-      TORCHINDUCTOR_FX_GRAPH_REMOTE_CACHE: '1',
-      TORCHINDUCTOR_REDIS_HOST: '127.0.0.1',
-      TORCHINDUCTOR_REDIS_PORT: String(port),
-      TSINDUCTOR_REMOTE_CACHE_TIMEOUT: String(patience),
+      ...this.#remote(port),
+      // Many programs at once leave the processor to none of them.
+      ...(farm ? { TSINDUCTOR_COMPILE_FARM: '1', TSINDUCTOR_REMOTE_CACHE_TIMEOUT: '20000' } : {}),
       ...own,
     };
     const { answer, stderr, isLate } = await runProgram('first.mjs', { env: this.#environment(name, remote) }).ended;
@@ -195,6 +237,48 @@ class Trial {
     rmSync(join(this.path, name), { recursive: true, force: true });
     const codes = (answer?.warnings ?? []).map(({ code }) => code);
     return { origin: answer?.origin, callMs: answer?.callMs ?? 0, exitMs: answer?.exitMs ?? 0, codes };
+  }
+
+  /** A machine that builds for others; `said` is what it has told so far. */
+  async worker() {
+    const env = { ...this.#environment('worker', this.#remote(this.#port)), PATH: process.env.PATH };
+    const child = spawn(process.execPath, [cli, 'worker'], { env: { ...env, TSINDUCTOR_REMOTE_CACHE_KEY: this.key } });
+    let text = '';
+    child.stderr.on('data', (chunk) => (text += chunk));
+    child.stdout.on('data', (chunk) => (text += chunk));
+    this.#workers.push(child);
+    while (!text.includes('builds for others') && child.exitCode === null) await sleep(50);
+    return { child, said: () => text };
+  }
+
+  /** A fresh machine tunes a kernel; gives how many configurations it measured. */
+  async tunes(failures) {
+    const name = this.#freshMachine();
+    const remote = {
+      ...this.#remote(this.#port),
+      TORCHINDUCTOR_AUTOTUNE_REMOTE_CACHE: '1',
+      TSINDUCTOR_COMPILE_FARM: '1',
+      TSINDUCTOR_REMOTE_CACHE_TIMEOUT: '20000',
+      TSINDUCTOR_REMOTE_CACHE_KEY: this.key,
+    };
+    const { answer, stderr } = await runProgram('tunes.mjs', { env: this.#environment(name, remote) }).ended;
+    if (answer?.kind !== 'right') failures.push(`tuning: ${stderr.slice(0, 300)}`);
+    return answer?.measured ?? 0;
+  }
+
+  #remote(port) {
+    return {
+      TORCHINDUCTOR_FX_GRAPH_REMOTE_CACHE: '1',
+      TORCHINDUCTOR_REDIS_HOST: '127.0.0.1',
+      TORCHINDUCTOR_REDIS_PORT: String(port),
+      TSINDUCTOR_REMOTE_CACHE_TIMEOUT: String(patience),
+    };
+  }
+
+  #freshMachine() {
+    const name = `machine-${this.#machines++}`;
+    cpSync(join(this.path, 'warm'), join(this.path, name), { recursive: true });
+    return name;
   }
 
   /** These bytes as whoever has `key` signs them for `name`: what a machine writes to a server of our own. */

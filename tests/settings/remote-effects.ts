@@ -89,6 +89,19 @@ export const remoteEffects = {
     expect(originOn({ ...options, cacheDir, forceRecompile: true })).toBe('built');
     expect(asked().slice(3)).toEqual(['GET fx', 'SET fx']);
   }),
+  compileFarm: withServer(({ options, asked }) => {
+    const farm = { ...options, compileFarm: true };
+    expect([originOn(options), asked().filter((command) => command.endsWith(' claim'))]).toEqual(['built', []]);
+    // No other machine builds it, so this one says that it does, and others would wait for it.
+    const name = asked().length;
+    expect(originOn({ ...farm, 'cpp.optimizationFlag': '-O1' })).toBe('built');
+    expect(
+      asked()
+        .slice(name)
+        .filter((command) => command !== 'GET fx'),
+    ).toEqual(['SET claim', 'SET fx']);
+    expect(originOn({ ...farm, 'cpp.optimizationFlag': '-O1' })).toBe('remote');
+  }),
   nonBlockingRemoteCacheWrite: withServer(({ options }) => {
     // A server that is full: who waits for its answer hears of it.
     const said = (nonBlockingRemoteCacheWrite: boolean): readonly string[] =>

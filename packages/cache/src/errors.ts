@@ -54,6 +54,12 @@ export const remotePackageMissing = (cause: unknown): ToolchainError =>
     cause,
   });
 
+export const farmPackageMissing = (cause: unknown): ToolchainError =>
+  new ToolchainError('FARM_PACKAGE', 'a queue of builds needs the package bullmq, which is not installed', {
+    hint: 'run `npm install bullmq ioredis` in the project',
+    cause,
+  });
+
 export const draftIncomplete = (name: string, cause: unknown): InternalError =>
   new InternalError('CACHE_DRAFT', `the build did not leave a regular file ${name}: ${String(cause)}`, {
     hint: 'this is a bug: please report it',

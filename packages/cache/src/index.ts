@@ -13,6 +13,8 @@ export type { Artifact } from './entry.ts';
 export { graphNamespace, isKey } from './key.ts';
 export { openRecords, readRecords } from './records.ts';
 export type { RecordStore } from './records.ts';
+export { builtElsewhere, getOrClaim, serveFarm } from './remote/farm.ts';
+export type { FarmWorker } from './remote/farm.ts';
 export { openRedis, placeOf } from './remote/redis-level.ts';
 export type { RedisOptions, RemoteLevel } from './remote/redis-level.ts';
 export { writeKeyPair } from './remote/signature.ts';

@@ -5,8 +5,10 @@ import { createServer } from 'node:net';
 
 /** What it answers to GET and SET, in each way: a text or bytes; undefined for nothing. */
 const ways = {
-  honest: (store, [command, key, value]) => {
+  honest: (store, [command, key, value, ...rest]) => {
     if (command === 'GET') return bulk(store.get(key.toString()));
+    if (command === 'EXISTS') return store.has(key.toString()) ? ':1\r\n' : ':0\r\n';
+    if (isClaim(rest) && store.has(key.toString())) return bulk(undefined);
     store.set(key.toString(), value);
     return '+OK\r\n';
   },
@@ -38,6 +40,8 @@ const ways = {
     command === 'GET' ? bulk([...store.values()].at(-1)) : ways.honest(store, [command, key]),
 };
 
+const isClaim = (words) => words.some((word) => word.toString() === 'NX');
+
 const bulk = (value) =>
   value === undefined ? '$-1\r\n' : Buffer.concat([Buffer.from(`$${value.length}\r\n`), value, Buffer.from('\r\n')]);
 
@@ -63,7 +67,7 @@ export async function startServer({ way = 'honest', log, delay = 0 } = {}) {
   });
   const answer = (words, socket) => {
     const command = words[0].toString().toUpperCase();
-    if (command !== 'GET' && command !== 'SET') {
+    if (!['GET', 'SET', 'EXISTS'].includes(command)) {
       socket.write(command === 'HELLO' ? '-ERR unknown command\r\n' : '+OK\r\n');
       return;
     }

@@ -185,6 +185,22 @@ describe('cache', () => {
   });
 });
 
+describe('worker', () => {
+  test('says what it lacks: a key, a sensible number, a server', async () => {
+    expect((await run(['worker'])).error).toContain('FARM_KEY');
+    expect((await run(['worker', '--jobs', '0'])).error).toContain('CLI_ARGUMENTS');
+    const key = join(directory, 'worker.pem');
+    await run(['cache', 'key', key]);
+    const away = {
+      TSINDUCTOR_REMOTE_CACHE_KEY: key,
+      TORCHINDUCTOR_REDIS_HOST: '127.0.0.1',
+      TORCHINDUCTOR_REDIS_PORT: '1',
+    };
+    const { status, error } = await run(['worker'], away);
+    expect([status, error]).toEqual([1, expect.stringContaining('REMOTE_CACHE_AWAY')]);
+  });
+});
+
 describe('doctor', () => {
   test('says what is missing and how to get it where there is no compiler', async () => {
     const { status, out } = await run(['doctor', '--json'], { PATH: join(directory, 'nothing here') });

@@ -11,6 +11,7 @@ import { addDoctorCommand } from './commands/doctor.ts';
 import { addExplainCommand } from './commands/explain.ts';
 import { addRunCommand } from './commands/run.ts';
 import { addTraceCommand } from './commands/trace.ts';
+import { addWorkerCommand } from './commands/worker.ts';
 import { Context } from './context.ts';
 import type { AddCommand } from './context.ts';
 import { badArguments, messageOf } from './errors.ts';
@@ -31,6 +32,7 @@ const commands: readonly AddCommand[] = [
   addCacheCommand,
   addConfigCommand,
   addTraceCommand,
+  addWorkerCommand,
 ];
 
 /** Runs one command; gives its exit status. */

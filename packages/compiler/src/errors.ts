@@ -332,6 +332,17 @@ export const isToolchainFailure = (error: unknown): error is TsInductorError =>
 /** Whether the threads that compile are what failed, rather than a compiler. */
 export const isWorkerFailure = (error: unknown): boolean => isTsInductorError(error) && error.code === 'COMPILE_WORKER';
 
+/** A build that another machine has asked for, and that is not done here. */
+export const farmJobRefused = (key: string, reason: string): ToolchainError =>
+  new ToolchainError('FARM_JOB', `the job ${key.slice(0, 16)} is not built here: ${reason}`, {
+    hint: 'run workers with the image of the machines that they build for',
+  });
+
+export const farmNeedsKey = (): UserError =>
+  new UserError('FARM_KEY', 'a worker signs what it builds, and remoteCacheKey names no key', {
+    hint: 'make one with `tsinductor cache key FILE`, and name it in remoteCacheKey',
+  });
+
 /** Nothing that is built can be found again, not even where nobody else looks. */
 export const notKept = (key: string): ToolchainError =>
   new ToolchainError('CACHE_NOT_KEPT', `what was built for ${key} is gone before it could be loaded`, {

@@ -10,6 +10,7 @@ export { checkOp } from './custom-ops/check-op.ts';
 export type { CheckOptions } from './custom-ops/check-op.ts';
 export type { CheckName, CheckReport, CheckVerdict } from './custom-ops/check-report.ts';
 export { buildGraph } from './build/workers/graph-task.ts';
+export { startFarmWorker } from './build/remote/farm-worker.ts';
 export { scheduleOf } from './build/compile-together.ts';
 export { cppPipeline, planPipeline } from './build/pipeline.ts';
 export { compileCudaGraphs, compileGraphs } from './compile-graphs.ts';

@@ -4,6 +4,7 @@ import { chmodSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { generateKeyPairSync } from 'node:crypto';
 import { join } from 'node:path';
 import { place } from '../test-support/store-place.ts';
+import { builtElsewhere, getOrClaim } from './farm.ts';
 import { openRedis, placeOf } from './redis-level.ts';
 import type { RedisOptions, RemoteLevel } from './redis-level.ts';
 import { openEnvelope, openKeys, sealBytes, writeKeyPair } from './signature.ts';
@@ -72,6 +73,38 @@ describe('values', () => {
     const { port, commands } = await server();
     await level(port, { expirySeconds: 60 }).set('fx:1', bytes);
     expect(commands).toEqual(['SET tsinductor:fx:1']);
+  });
+});
+
+describe('what several machines need', () => {
+  test('is made by the first that asks; the others get it when it is there', async () => {
+    const { port } = await server();
+    const { key } = keysIn('a');
+    const [first, second] = [level(port, { key }), level(port, { key })];
+    expect(await getOrClaim(first, 'fx:1', 60_000)).toBeUndefined();
+    const waiting = getOrClaim(second, 'fx:1', 60_000);
+    await first.set('fx:1', bytes);
+    expect(await waiting).toEqual(bytes);
+  });
+
+  test('is made by the next one where the first has given it up, or has taken too long', async () => {
+    const { port, store } = await server();
+    const { key } = keysIn('a');
+    const [first, second] = [level(port, { key }), level(port, { key })];
+    await getOrClaim(first, 'fx:1', 60_000);
+    expect(await getOrClaim(second, 'fx:1', 100)).toBeUndefined();
+    const waiting = getOrClaim(second, 'fx:1', 60_000);
+    store.delete('tsinductor:claim:fx:1');
+    expect(await waiting).toBeUndefined();
+  });
+
+  test('is made here where there is no queue and nobody has claimed it', async () => {
+    const { port } = await server();
+    const { key } = keysIn('a');
+    const options = { url: null, host: '127.0.0.1', port, milliseconds, expirySeconds: null, key, trust: [] };
+    const request = { key: 'ab'.repeat(16), name: 'fx:1', job: bytes, milliseconds: 60_000 };
+    expect(await builtElsewhere(options, level(port, { key }), request)).toBeUndefined();
+    expect(await level(port, { key }).isClaimed('fx:1')).toBe(true);
   });
 });
 

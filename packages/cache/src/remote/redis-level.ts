@@ -4,7 +4,7 @@
 // Nothing depends on the server: each call ends within its time, whatever the server does. One that is away, slow, full or speaks nonsense
 // is an error with a code, and the connection to it is given up; the next call makes another. Bytes without end are cut off where no entry
 // could be larger.
-import type { Redis } from 'ioredis';
+import type * as ioredis from 'ioredis';
 import { isTsInductorError } from '@tsinductor/base';
 import { remoteAway, remotePackageMissing, remoteUntrusted } from '../errors.ts';
 import { openEnvelope, openKeys, sealBytes } from './signature.ts';
@@ -29,6 +29,10 @@ export interface RemoteLevel {
   get(name: string): Promise<Buffer | undefined>;
   /** Keeps bytes under a name; nothing where nobody signs here. Rejects as `get` does. */
   set(name: string, bytes: Uint8Array): Promise<void>;
+  /** Says that this machine makes what will be under a name, for so many seconds; false where another has said so. Rejects as `get`. */
+  claim(name: string, seconds: number): Promise<boolean>;
+  /** Whether some machine has claimed a name. Rejects as `get`. */
+  isClaimed(name: string): Promise<boolean>;
   /** Gives up the connection. */
   close(): void;
 }
@@ -36,6 +40,7 @@ export interface RemoteLevel {
 /** No entry is larger: what a build leaves is some megabytes. */
 const mostBytes = 64 << 20;
 const prefix = 'tsinductor:';
+const claimPrefix = `${prefix}claim:`;
 
 /** Opens the level; connects when it is first asked. Throws UserError REMOTE_KEY for keys that cannot be read, or where there are none. */
 export const openRedis = (options: RedisOptions): RemoteLevel => new RedisLevel(options, openKeys(options));
@@ -71,6 +76,15 @@ class RedisLevel implements RemoteLevel {
     );
   }
 
+  async claim(name: string, seconds: number): Promise<boolean> {
+    const answer = await this.#call(({ redis }) => redis.set(claimPrefix + name, '', 'EX', seconds, 'NX'));
+    return answer === 'OK';
+  }
+
+  async isClaimed(name: string): Promise<boolean> {
+    return (await this.#call(({ redis }) => redis.exists(claimPrefix + name))) > 0;
+  }
+
   close(): void {
     const connection = this.#connection;
     this.#connection = undefined;
@@ -85,6 +99,8 @@ class RedisLevel implements RemoteLevel {
   /** One command, within its time. */
   async #call<T>(command: (connection: Connection) => Promise<T>): Promise<T> {
     const { milliseconds } = this.#options;
+    // Loading what speaks with the server is not the server's time.
+    await loadPackage();
     let timer: NodeJS.Timeout | undefined;
     const late = new Promise<never>((_, reject) => {
       timer = setTimeout(() => {
@@ -124,35 +140,60 @@ export function placeOf({ url, host, port }: Pick<RedisOptions, 'url' | 'host' |
 const messageOf = (error: unknown): string => String((error as { message?: unknown } | null)?.message ?? error);
 
 /** Ends a connection at once: what the server still sends is not waited for. */
-function cut(redis: Redis): void {
+export function cut(redis: ioredis.Redis): void {
   // Of a stream that has ended already, the library would wait for the end.
-  if (!redis.stream.destroyed) redis.disconnect();
-  redis.stream.destroy();
+  const stream = redis.stream as typeof redis.stream | undefined;
+  if (stream?.destroyed !== true) redis.disconnect();
+  stream?.destroy();
 }
 
 interface Connection {
-  readonly redis: Redis;
+  readonly redis: ioredis.Redis;
   /** Bytes since the last command. */
   received: number;
 }
 
-async function connect({ url, host, port, milliseconds }: RedisOptions): Promise<Connection> {
-  const { Redis } = await import('ioredis').catch((cause: unknown) => {
+async function loadPackage(): Promise<Pick<typeof ioredis, 'Redis'>> {
+  try {
+    const { Redis } = await import('ioredis');
+    return { Redis };
+  } catch (cause) {
     throw remotePackageMissing(cause);
-  });
+  }
+}
+
+/** In what connections differ, by their names in ioredis. */
+interface ConnectionSettings {
+  readonly maxRetriesPerRequest: number | null;
+  readonly lazyConnect?: boolean;
+  readonly enableOfflineQueue?: boolean;
+  readonly retryStrategy?: () => number | null;
+}
+
+/** A client that has not connected yet. What it says of itself goes to `said`; failures arrive with the command that fails. */
+export async function makeRedis(
+  { url, host, port, milliseconds }: RedisOptions,
+  more: ConnectionSettings,
+  said: (error: unknown) => void = () => undefined,
+): Promise<ioredis.Redis> {
+  const { Redis } = await loadPackage();
   const settings = {
     protocol: 2,
-    lazyConnect: true,
     connectTimeout: milliseconds,
-    maxRetriesPerRequest: 0,
-    enableOfflineQueue: false,
     enableReadyCheck: false,
     disableClientInfo: true,
-    retryStrategy: () => null,
+    retryStrategy: (): number | null => null,
+    ...more,
   } as const;
   const redis = url === null ? new Redis({ ...settings, host, port }) : new Redis(url, settings);
+  redis.on('error', said);
+  return redis;
+}
+
+async function connect(options: RedisOptions): Promise<Connection> {
   let said: unknown;
-  redis.on('error', (error) => {
+  const more = { lazyConnect: true, maxRetriesPerRequest: 0, enableOfflineQueue: false };
+  const redis = await makeRedis(options, more, (error) => {
     said = error;
   });
   // Of a connection that fails, the event says more than the promise.

@@ -17,6 +17,7 @@ import { done, then } from './pending.ts';
 import type { Pending } from './pending.ts';
 import { libraryOf, readArtifact, readCuda } from './read-artifact.ts';
 import type { Artifact, CudaArtifact } from './read-artifact.ts';
+import { encodeJob } from './remote/farm-job.ts';
 import { bytesOf, entryOrWarning, remoteName } from './remote/remote-artifacts.ts';
 import type { RemoteCache } from './remote/remote-cache.ts';
 import { redisOptions, sharesGraphs } from './remote/remote-options.ts';
@@ -139,13 +140,31 @@ export class Artifacts implements Disposable {
 
   #fetch(key: string): StoredArtifact | undefined {
     const bytes = this.#config.forceRecompile ? undefined : this.#remote?.get(remoteName(key));
-    const entry = bytes === undefined ? undefined : entryOrWarning(bytes, key, this.#warn);
+    return bytes === undefined ? undefined : this.#accepted(bytes, key);
+  }
+
+  /** What a worker, or another machine, has built of a job; undefined where this one is to. */
+  #builtElsewhere(job: EntryJob): StoredArtifact | undefined {
+    if (!this.#config.compileFarm || this.#remote === undefined || !('units' in job)) return undefined;
+    const { key, deadlineMs: milliseconds } = job;
+    const bytes = this.#remote.build(remoteName(key), { key, job: encodeJob(job), milliseconds });
+    return bytes === undefined ? undefined : this.#accepted(bytes, key);
+  }
+
+  /** An entry that another machine has built, if it is one. */
+  #accepted(bytes: Uint8Array, key: string): StoredArtifact | undefined {
+    const entry = entryOrWarning(bytes, key, this.#warn);
     try {
       return entry === undefined ? undefined : this.accept(entry);
     } catch (error) {
       if (!isTsInductorError(error)) throw error;
       return undefined; // it cannot be kept, so it is built, which finds a place
     }
+  }
+
+  /** What a job of another machine asks for, built here if it is not there. */
+  async buildFor(client: Compiling, job: EntryJob): Promise<Uint8Array> {
+    return bytesOf(this.#get(job.key, false) ?? (await this.#made(client, job)));
   }
 
   /** Gives what was built to other machines. */
@@ -236,6 +255,8 @@ export class Artifacts implements Disposable {
 
   /** The entry of a job that was built now. */
   async #made(client: Compiling, job: EntryJob): Promise<StoredArtifact> {
+    const elsewhere = this.#builtElsewhere(job);
+    if (elsewhere !== undefined) return elsewhere;
     for (let builds = 0; builds <= mostBuilds; builds += 1) {
       try {
         this.#tell(await client.submit(this.#placed(job, builds)));
@@ -250,6 +271,8 @@ export class Artifacts implements Disposable {
 
   /** The same, blocking this thread. */
   #madeNow(client: Compiling, job: EntryJob): StoredArtifact {
+    const elsewhere = this.#builtElsewhere(job);
+    if (elsewhere !== undefined) return elsewhere;
     for (let builds = 0; builds <= mostBuilds; builds += 1) {
       try {
         this.#tell(client.run(this.#placed(job, builds)));
@@ -336,7 +359,7 @@ export class Artifacts implements Disposable {
   }
 
   #readBuilt(stored: StoredArtifact): Artifact {
-    const artifact = readArtifact(stored, 'built');
+    const artifact = readArtifact(stored, this.#fetched.has(stored.key) ? 'remote' : 'built');
     invariant(artifact !== undefined, `the artifact ${stored.key} was built and is not what was built`);
     return artifact;
   }

@@ -142,7 +142,7 @@ export class NativeCompiler implements BesideCompiler<NativeJob, GeneratedNative
 
   load(generated: GeneratedNative, artifact: Artifact): Executable {
     const { job, times } = generated;
-    const origin = { origin: 'built', times } as const;
+    const origin = { origin: artifact.origin, times };
     try {
       return this.#open(job, artifact, origin);
     } catch (error) {

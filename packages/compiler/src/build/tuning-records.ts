@@ -23,15 +23,14 @@ export class TuningRecords {
 
   /** The records, for whoever measures now; `bundle` names all problems of a kernel. */
   open(bundle: string): RecordStore {
-    const { autotuneLocalCache, bundledAutotuneRemoteCache } = this.#config;
+    const { autotuneLocalCache, bundledAutotuneRemoteCache, compileFarm, compileTimeout } = this.#config;
     const own = this.#own();
     const remote = sharesMeasurements(this.#config) ? this.#remote() : undefined;
     if (remote === undefined) return own;
-    return new SharedRecords(
-      own,
-      remote,
-      bundledAutotuneRemoteCache === true && autotuneLocalCache ? bundle : undefined,
-    );
+    return new SharedRecords(own, remote, {
+      bundle: bundledAutotuneRemoteCache === true && autotuneLocalCache ? bundle : undefined,
+      patience: compileFarm ? compileTimeout * 1000 : undefined,
+    });
   }
 
   #own(): RecordStore {

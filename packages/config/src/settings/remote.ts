@@ -25,6 +25,13 @@ export const remote = {
     affects: 'runtime',
     doc: 'With autotuneRemoteCache and autotuneLocalCache: keep all that was measured of a kernel as one value of the server, from which the files of all its problems are made at once. Null is off: a value for each problem.',
   },
+  compileFarm: {
+    type: 'bool',
+    default: false,
+    env: ['TSINDUCTOR_COMPILE_FARM'],
+    affects: 'runtime',
+    doc: 'With fxGraphRemoteCache or autotuneRemoteCache: what several machines need at once is built or measured once, by a `tsinductor worker` where one is up, else by the first of them; the others wait for it, for compileTimeout at most.',
+  },
   nonBlockingRemoteCacheWrite: {
     type: 'bool',
     default: true,

@@ -9,7 +9,7 @@ import { placeOf } from '@tsinductor/cache';
 import type { RedisOptions } from '@tsinductor/cache';
 import { workerFiles } from '../../worker-files.ts';
 import { remoteAnswers, remoteLength, remoteWrites } from '../workers/remote-protocol.ts';
-import type { RemoteRequest, RemoteResponse, RemoteThreadData } from '../workers/remote-protocol.ts';
+import type { RemoteQuestion, RemoteRequest, RemoteResponse, RemoteThreadData } from '../workers/remote-protocol.ts';
 
 interface RemoteCacheOptions extends RedisOptions {
   /** Whether a write is not waited for. */
@@ -48,13 +48,27 @@ export class RemoteCache implements Disposable {
 
   /** What is kept under a name and is signed as it should be; undefined where there is nothing, or no server. Waits for it. */
   get(name: string): Uint8Array | undefined {
-    return this.#ask({ kind: 'get', name }, true)?.bytes;
+    return this.#ask({ kind: 'get', name }, this.#options.milliseconds)?.bytes;
+  }
+
+  /** The same of what another machine may be making: it is waited for, for so long. Undefined where this one is to make it. */
+  getOrClaim(name: string, milliseconds: number): Uint8Array | undefined {
+    return this.#ask({ kind: 'claim', name, milliseconds }, milliseconds + 4 * this.#options.milliseconds)?.bytes;
+  }
+
+  /** The same of what a worker may build, as `job` says. */
+  build(
+    name: string,
+    request: { readonly key: string; readonly job: Uint8Array; readonly milliseconds: number },
+  ): Uint8Array | undefined {
+    const longest = 2 * request.milliseconds + 8 * this.#options.milliseconds;
+    return this.#ask({ kind: 'build', name, ...request }, longest)?.bytes;
   }
 
   /** Keeps bytes under a name, if there is a server. */
   set(name: string, bytes: Uint8Array): void {
     if (this.#options.key === null) return;
-    this.#ask({ kind: 'set', name, bytes }, !this.#options.writesBehind);
+    this.#ask({ kind: 'set', name, bytes }, this.#options.writesBehind ? undefined : this.#options.milliseconds);
   }
 
   /** Waits for what is not written yet, as long as one call may take. */
@@ -68,10 +82,8 @@ export class RemoteCache implements Disposable {
     }
   }
 
-  #ask(
-    request: { kind: 'get'; name: string } | { kind: 'set'; name: string; bytes: Uint8Array },
-    isAwaited: boolean,
-  ): RemoteResponse | undefined {
+  /** Waits so long for the answer; not at all without `milliseconds`. */
+  #ask(request: RemoteQuestion, milliseconds: number | undefined): RemoteResponse | undefined {
     if (performance.now() < this.#restsUntil) return undefined;
     const isNew = this.#running === undefined;
     const running = (this.#running ??= this.#start());
@@ -86,8 +98,8 @@ export class RemoteCache implements Disposable {
     }
     const id = this.#nextId++;
     running.port.postMessage({ ...request, id } satisfies RemoteRequest);
-    if (!isAwaited) return undefined;
-    return this.#await(running.port, id, this.#options.milliseconds + grace + (isNew ? startPatience : 0));
+    if (milliseconds === undefined) return undefined;
+    return this.#await(running.port, id, milliseconds + grace + (isNew ? startPatience : 0));
   }
 
   #await(port: MessagePort, id: number, milliseconds: number): RemoteResponse | undefined {

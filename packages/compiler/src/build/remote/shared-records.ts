@@ -9,6 +9,8 @@ import type { RecordStore } from '@tsinductor/cache';
 /** What of the remote cache is needed. */
 interface Values {
   get(name: string): Uint8Array | undefined;
+  /** The same of what another machine may be measuring now. */
+  getOrClaim(name: string, milliseconds: number): Uint8Array | undefined;
   set(name: string, bytes: Uint8Array): void;
 }
 
@@ -19,14 +21,23 @@ export class SharedRecords implements RecordStore {
   readonly #own: RecordStore;
   readonly #values: Values;
   readonly #bundle: string | undefined;
+  readonly #patience: number | undefined;
   /** What was measured since, which the server does not have. */
   readonly #measured: Problems = new Map();
 
-  /** `bundle` names all problems of a kernel; undefined for a value for each problem. */
-  constructor(own: RecordStore, values: Values, bundle: string | undefined) {
+  /**
+   * `bundle` names all problems of a kernel; undefined for a value for each problem. `patience` is how long another machine that measures
+   * the same is waited for, in milliseconds; undefined for not at all.
+   */
+  constructor(
+    own: RecordStore,
+    values: Values,
+    { bundle, patience }: { readonly bundle?: string | undefined; readonly patience?: number | undefined },
+  ) {
     this.#own = own;
     this.#values = values;
     this.#bundle = bundle;
+    this.#patience = patience;
   }
 
   get root(): string {
@@ -36,7 +47,7 @@ export class SharedRecords implements RecordStore {
   read(problem: string): ReadonlyMap<string, unknown> {
     const own = this.#own.read(problem);
     if (own.size > 0) return own;
-    const shared = this.#fetch(problem);
+    const shared = this.#fetch(problem, this.#patience);
     for (const [of, records] of shared)
       for (const [configuration, record] of records) this.#own.write(of, configuration, record);
     return shared.get(problem) ?? own;
@@ -61,7 +72,7 @@ export class SharedRecords implements RecordStore {
     for (const [problem, records] of bundle === undefined ? this.#measured : [])
       this.#values.set(problemName(problem), encoded(new Map([[problem, merged(this.#own.read(problem), records)]])));
     if (bundle !== undefined && this.#measured.size > 0) {
-      const all = this.#fetch(bundle);
+      const all = this.#fetch(bundle, undefined);
       for (const [problem, records] of this.#measured)
         all.set(
           problem,
@@ -72,9 +83,9 @@ export class SharedRecords implements RecordStore {
     this.#own[Symbol.dispose]();
   }
 
-  #fetch(problem: string): Problems {
+  #fetch(problem: string, patience: number | undefined): Problems {
     const name = this.#bundle === undefined ? problemName(problem) : bundleName(this.#bundle);
-    const bytes = this.#values.get(name);
+    const bytes = patience === undefined ? this.#values.get(name) : this.#values.getOrClaim(name, patience);
     return bytes === undefined ? new Map<string, Map<string, unknown>>() : decoded(bytes);
   }
 }

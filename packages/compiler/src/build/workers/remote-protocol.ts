@@ -5,7 +5,21 @@ import type { Failure } from './protocol.ts';
 
 export type RemoteRequest =
   | { readonly id: number; readonly kind: 'get'; readonly name: string }
+  /** What another machine may be making: claimed, or waited for. */
+  | { readonly id: number; readonly kind: 'claim'; readonly name: string; readonly milliseconds: number }
+  /** What is to be built: by a worker, by another machine, or by who asks. */
+  | {
+      readonly id: number;
+      readonly kind: 'build';
+      readonly name: string;
+      readonly key: string;
+      readonly job: Uint8Array;
+      readonly milliseconds: number;
+    }
   | { readonly id: number; readonly kind: 'set'; readonly name: string; readonly bytes: Uint8Array };
+
+/** What is asked, without its number. */
+export type RemoteQuestion = RemoteRequest extends infer R ? (R extends unknown ? Omit<R, 'id'> : never) : never;
 
 export interface RemoteResponse {
   readonly id: number;
