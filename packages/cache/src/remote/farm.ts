@@ -157,6 +157,8 @@ export async function serveFarm(
 ): Promise<FarmWorker> {
   const keys = openKeys(options);
   const { Worker } = await loadQueues();
+  // The queue itself would try for ever: whether there is a server shows when it is asked for anything.
+  await level.isClaimed(queueName);
   // It is tried again for ever.
   const connection = await makeRedis(options, { maxRetriesPerRequest: null, retryStrategy: () => 1000 });
   const worker = new Worker<string>(

@@ -36,26 +36,38 @@ export async function startFarmWorker(
   // It asks nobody else.
   const own = withConfig(config, { fxGraphRemoteCache: false, autotuneRemoteCache: false, compileFarm: false });
   const session = new Session(own, voice);
+  const level = openRedis(redisOptions(config));
+  const close = (): void => {
+    level.close();
+    session[Symbol.dispose]();
+  };
+  try {
+    const worker = await serveFarm(redisOptions(config), level, {
+      concurrency,
+      report,
+      warn: ({ message }) => {
+        voice.warn('REMOTE_CACHE_AWAY', message);
+      },
+      build: builderOf(session, own),
+    });
+    return {
+      close: async () => {
+        await worker.close();
+        close();
+      },
+    };
+  } catch (error) {
+    close();
+    throw error;
+  }
+}
+
+/** Builds a job into the own cache. Throws a ToolchainError where there is no compiler. */
+function builderOf(session: Session, config: Config): Parameters<typeof serveFarm>[2]['build'] {
   const { toolchain } = session.requireNative();
   const artifacts = session.artifacts();
-  const options = redisOptions(config);
-  const level = openRedis(options);
-  const worker = await serveFarm(options, level, {
-    concurrency,
-    report,
-    warn: ({ message }) => {
-      voice.warn('REMOTE_CACHE_AWAY', message);
-    },
-    build: async (key, bytes) => {
-      const job = decodeJob(bytes, key, { toolchain, cacheRoot: artifacts.place.directory, config: own });
-      return { name: remoteName(key), bytes: await artifacts.buildFor(compileHere, job) };
-    },
-  });
-  return {
-    close: async () => {
-      await worker.close();
-      level.close();
-      session[Symbol.dispose]();
-    },
+  return async (key, bytes) => {
+    const job = decodeJob(bytes, key, { toolchain, cacheRoot: artifacts.place.directory, config });
+    return { name: remoteName(key), bytes: await artifacts.buildFor(compileHere, job) };
   };
 }
