@@ -1,14 +1,14 @@
 // What a compiled step of twelve encoder layers really takes under budgets, by the pool of memory, beside what was planned: minutes, most of
 // which C++ compilers take. `npm run test:full -- --testPathPatterns=tests/training/partition-full`.
 import { expect, test } from '@jest/globals';
-import { manualSeed, memoryStats, randn, reset } from 'tsinductor';
+import { manualSeed, memoryStats, randn } from 'tsinductor';
 import type { Tensor } from 'tsinductor';
 import { compiledStep, elementsOf, reportOf, transformer, workspaceOf } from './steps.ts';
 
 interface Measured {
   readonly budget: number;
+  /** Bytes of workspace and results. */
   readonly planned: number;
-  /** The least that the plans which were looked at take. */
   readonly real: number;
   readonly elements: unknown;
 }
@@ -18,6 +18,8 @@ test('twelve layers take no more than planned, and less under a smaller budget',
   const { parameters, step } = transformer({ layers: 12, width: 64, heads: 2 });
   const x = randn([8, 64, 64]);
   const inputs = [x, ...Object.values(parameters)].reduce((sum, { numel }) => sum + 4 * numel, 0);
+  // What was measured before goes on holding its memory: what comes beside it is the next one's.
+  const held: unknown[] = [];
   const measured = [1, 0.75, 0.5, 0.25, 0].map((memoryBudget) => measure(memoryBudget));
 
   function measure(memoryBudget: number): Measured {
@@ -30,9 +32,7 @@ test('twelve layers take no more than planned, and less under a smaller budget',
     const given = [results[0], ...gradients].reduce((sum, { numel }) => sum + 4 * numel, 0);
     const planned = workspaceOf(compiled) + given;
     expect(reportOf(compiled).workspaceBytes).toBeDefined();
-    for (const tensor of [results[0], ...gradients]) tensor.dispose();
-    compiled.reset();
-    reset();
+    held.push(compiled, results);
     return { budget: memoryBudget, planned, real, elements };
   }
 
@@ -42,8 +42,10 @@ test('twelve layers take no more than planned, and less under a smaller budget',
     );
   const reals = measured.map(({ real }) => real);
   expect(reals).toEqual(reals.toSorted((a, b) => b - a));
-  for (const { planned, real } of measured) expect(real).toBeLessThan(1.25 * planned);
+  // Blocks of the pool are larger than small gradients.
+  for (const { planned, real } of measured) expect(real).toBeLessThan(1.1 * planned + 2 ** 20);
   for (const { elements } of measured) expect(elements).toEqual(measured[0]?.elements);
+  expect(held).toHaveLength(2 * measured.length);
 });
 
 /** Bytes of the pool that somebody holds: tensors, and the workspaces of what was compiled. */

@@ -103,7 +103,11 @@ export function checkOptions(options: CompileOptions, report?: Report): void {
   }
   const { backend = 'inductor', memoryBudget } = options;
   if (memoryBudget !== undefined && backend !== 'inductor')
-    throw badOption('memoryBudget', memoryBudget, "nothing beside a backend other than 'inductor', which plans no memory");
+    throw badOption(
+      'memoryBudget',
+      memoryBudget,
+      "nothing beside a backend other than 'inductor', which plans no memory",
+    );
   if (options.options !== undefined) readPatch(options.options, report);
   checkMode(options.mode);
   const { device } = options;

@@ -31,7 +31,7 @@ export interface Plan {
 }
 
 /** So many partitions are scheduled to find out what they take. */
-const MOST_SCHEDULED = 10;
+const MOST_SCHEDULED = 8;
 /** and so many of them because they seem to take least memory. */
 const LEAST_SCHEDULED = 3;
 
