@@ -33,7 +33,7 @@ const countedOperations: Readonly<Record<string, (params: Params) => Operation>>
   }),
   linearFrozen: ({ m = 0, k = 0, n = 0 }) => {
     // The function closes over its weight: the second argument is not read.
-    const layer = { weight: zeros([0]) };
+    const layer: { weight: Tensor } = { weight: zeros([0]) };
     return {
       shapes: [
         [m, k],

@@ -16,7 +16,7 @@ type Attention = (...given: Given) => Tensor;
 /** The largest difference, by the largest value. */
 function difference(made: Tensor, wanted: Tensor): number {
   const [a, b] = [made.to('f64'), wanted.to('f64')];
-  return (a.sub(b).abs().amax().item() as number) / (b.abs().amax().item() as number);
+  return a.sub(b).abs().amax().item() / b.abs().amax().item();
 }
 
 interface Sizes {

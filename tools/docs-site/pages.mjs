@@ -7,6 +7,7 @@ export const groups = [
       'guide/tour.md',
       'guide/from-pytorch.md',
       'guide/memory.md',
+      'guide/types.md',
       'guide/slicing.md',
       'guide/dynamic-shapes.md',
       'guide/captures.md',

@@ -54,7 +54,8 @@ const mandelbrot: Family = {
     const [height, width] = [48, 64];
     const re = linspace(-2, 0.5, width).reshape([1, width]);
     const im = linspace(-1.25, 1.25, height).reshape([height, 1]);
-    const start = { zr: zeros([height, width]), zi: zeros([height, width]), count: zeros([height, width]) };
+    const blank = (): Tensor => zeros([height, width]);
+    const start = { zr: blank(), zi: blank(), count: blank() };
     const { count } = repeat({ calls, each: 13 }, start, ({ zr, zi, count: before }) => {
       const [rr, ii] = [zr.mul(zr), zi.mul(zi)];
       const inside = rr.add(ii).le(4);
@@ -91,7 +92,8 @@ const lstm: Family = {
   inputs: (calls) => [[Math.max(1, Math.round(calls / 15)), 8, 16], [16, 128], [32, 128], [128]],
   run(calls, inputs) {
     const [x, fromInput, fromState, bias] = [at(inputs, 0), at(inputs, 1), at(inputs, 2), at(inputs, 3)];
-    const start = { h: zeros([8, 32]), c: zeros([8, 32]) };
+    const blank = (): Tensor => zeros([8, 32]);
+    const start = { h: blank(), c: blank() };
     const { h, c } = repeat({ calls, each: 15 }, start, (state, turn) => {
       const gates = x.select(0, turn).matmul(fromInput).add(state.h.matmul(fromState)).add(bias).chunk(4, 1);
       const [input, forget, output] = [at(gates, 0).sigmoid(), at(gates, 1).sigmoid(), at(gates, 3).sigmoid()];

@@ -151,17 +151,8 @@ const formOf = (operator: Operator | undefined): readonly Form[] =>
 
 /** With what types say of its results: in methods, and in functions that make tensors. */
 function typed(form: Form): Form {
-  const rules = rulesOf(form);
-  const alternative = form.alternative && { ...form.alternative, rules: rulesOf(form.alternative) };
-  return { ...form, rules, ...(alternative && { alternative }) };
-}
-
-const known = new WeakMap<Operator, readonly ResultRule[]>();
-
-function rulesOf({ operator }: Form): readonly ResultRule[] {
-  const rules = known.get(operator) ?? resultRules(operator);
-  known.set(operator, rules);
-  return rules;
+  const { operator, alternative } = form;
+  return { ...form, rules: resultRules(operator), ...(alternative && { alternative: typed(alternative) }) };
 }
 
 /** Without the bool a call would be another overload's. */

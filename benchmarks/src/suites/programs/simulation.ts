@@ -215,7 +215,7 @@ const oscillators = sized('driven oscillators, 100 steps', { full: 4000, small: 
       { array: force, shape: [100] },
     ],
     tensors: (k, forces) => {
-      let [place, speed] = [zeros([n]), zeros([n])];
+      let [place, speed]: [Tensor, Tensor] = [zeros([n]), zeros([n])];
       for (const push of forces.unbind(0)) {
         speed = speed.add(push.sub(k.mul(place)).sub(speed.mul(damping)).mul(h));
         place = place.add(speed.mul(h));
