@@ -233,7 +233,7 @@ async function writeWorkers() {
     ),
     outdir: `${lib}/workers`,
     format: 'esm',
-    external: [`./${graphTask}`],
+    external: [`./${graphTask}`, './build-task.js'],
     plugins: [resolveOurs(() => true)],
   });
   writeFileSync(

@@ -7,6 +7,7 @@ import { expect } from '@jest/globals';
 import { openStore } from '@tsinductor/cache';
 import { compileGraphs, Session } from '@tsinductor/compiler';
 import { resolveConfig } from '@tsinductor/config';
+import type { Config } from '@tsinductor/config';
 import { GraphBuilder } from '@tsinductor/graph';
 import type { Graph } from '@tsinductor/graph';
 import { int } from '@tsinductor/ir';
@@ -182,7 +183,7 @@ export const cachingEffects = {
     expect(await workersAfter({ quiesceAsyncCompilePool: true, quiesceAsyncCompileTime: 3600 })).toEqual([true, true]);
   },
   workerStartMethod: async () => {
-    const startersWith = async (workerStartMethod: string): Promise<readonly number[]> => {
+    const startersWith = async (workerStartMethod: Config['workerStartMethod']): Promise<readonly number[]> => {
       const log = join(freshDirectory(), 'log');
       const cxx = [wrappedCompiler(forGraphs(`echo $PPID >> ${log}; sleep 0.3`))];
       const program = { cacheDir: freshDirectory(), compileThreads: 2, workerStartMethod, cpp: { cxx } };
@@ -202,7 +203,7 @@ export const cachingEffects = {
     const program = {
       cacheDir: freshDirectory(),
       compileThreads: 2,
-      workerStartMethod: 'fork',
+      workerStartMethod: 'fork' as const,
       cpp: { cxx: [killer] },
     };
     using session = new Session(resolveConfig({ program }), { warn: () => undefined, log: () => undefined });

@@ -43,6 +43,7 @@ const threads = (compileThreads: number): Parameters<CompileClients['of']>[0] =>
   compileThreads,
   quiesceAsyncCompilePool: false,
   quiesceAsyncCompileTime: 60,
+  workerStartMethod: 'spawn',
 });
 
 const sleeper = ['/bin/sh', '-c', 'sleep 60'];

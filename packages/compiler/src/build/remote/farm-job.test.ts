@@ -29,7 +29,7 @@ test('a job is built with what the machine has that builds it', () => {
 
 test('a job of another key or compiler, and what is no job, are refused', () => {
   const refused = expect.objectContaining({ code: 'FARM_JOB' });
-  const other = { ...here, toolchain: { ...toolchain, fingerprint: '0' } };
+  const other = { ...here, toolchain: { ...toolchain, fingerprint: '0' } as unknown as Toolchain };
   expect(() => decodeJob(encodeJob(sent), key, other)).toThrow(refused);
   expect(() => decodeJob(encodeJob(sent), 'cd'.repeat(32), here)).toThrow(refused);
   const texts = [
