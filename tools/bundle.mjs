@@ -121,10 +121,14 @@ const passOn = (name) =>
     ? `export function ${name}(...args) { return Reflect.construct(load().${name}, args); }`
     : `export const ${name} = (...args) => load().${name}(...args);`;
 
+/** Texts that print code, far from what a user calls: short names of their own make the package smaller by a twentieth. */
+const nameless = ['codegen-cpp', 'codegen-cuda'];
+
 /** Writes a text of these entries. */
-const writeText = (chosen, { outfile, plugins, define = {} }) =>
+const writeText = (chosen, { outfile, plugins, define = {}, minifyIdentifiers = false }) =>
   build({
     ...settings,
+    minifyIdentifiers,
     stdin: {
       contents: chosen.map(({ specifier, module }) => `export * as '${specifier}' from '${module}';`).join('\n'),
       resolveDir: packages,
@@ -170,7 +174,8 @@ async function writeTexts(exported, buildFingerprint) {
       const plugins = [resolveOurs((specifier) => inside.has(specifier))];
       if (name === 'core') plugins.unshift(loadWhenCalled(exported));
       const outfile = `${lib}/texts/${name}.cjs`;
-      await writeText(chosen, { outfile, plugins, define: { TSINDUCTOR_BUILD: JSON.stringify(buildFingerprint) } });
+      const define = { TSINDUCTOR_BUILD: JSON.stringify(buildFingerprint) };
+      await writeText(chosen, { outfile, plugins, define, minifyIdentifiers: nameless.includes(name) });
       endWithObjects(outfile, chosen, exported);
     }),
   );
