@@ -1,7 +1,7 @@
 // Gradients and the compiler: transforms within compiled functions are one graph with what they differentiate, and compiled
 // functions are steps of a backward pass.
 import { describe, expect, test } from '@jest/globals';
-import { compile, grad, manualSeed, noGrad, randn, valueAndGrad } from 'tsinductor';
+import { compile, grad, manualSeed, noGrad, ones, randn, tensor, valueAndGrad } from 'tsinductor';
 import type { Tensor } from 'tsinductor';
 
 const largest = (a: Tensor, b: Tensor): number => Number(a.sub(b).abs().max().item());
@@ -103,5 +103,58 @@ describe('a compiled function of what requires gradients', () => {
     const x = randn([5]);
     expect(largest(grad(cube)(x), x.square().mul(3))).toBeLessThan(1e-5);
     expect(largest(grad((a: Tensor) => grad(cube)(a).sum())(x), x.mul(6))).toBeLessThan(1e-5);
+  });
+});
+
+describe('a compiled step of training', () => {
+  const train = (): { readonly w: Tensor; readonly step: (x: Tensor) => Tensor } => {
+    const w = ones([3]).requiresGrad_();
+    const step = (x: Tensor): Tensor => {
+      const [loss, gradient] = valueAndGrad((v: Tensor) => v.mul(v).mul(x).sum())(w);
+      noGrad(() => w.sub_(gradient.mul(0.01)));
+      return loss;
+    };
+    return { w, step };
+  };
+  const x = tensor([1, 2, 3]).to('f32');
+
+  test('runs as one graph where its parameters require gradients', () => {
+    const [eager, made] = [train(), train()];
+    const compiled = compile(made.step);
+    for (let turn = 0; turn < 3; turn += 1)
+      expect(Number(compiled(x).item())).toBeCloseTo(Number(eager.step(x).item()), 4);
+    expect(made.w.toArray()).toEqual(eager.w.toArray());
+    const { graphs, notes } = compiled.explain();
+    expect([graphs.length, notes.filter((note) => note.includes('operator by operator'))]).toEqual([1, []]);
+  });
+
+  test('gives a loss that is differentiated no more, as what it was made of has changed', () => {
+    const loss = compile(train().step)(x);
+    expect(loss.requiresGrad).toBe(true);
+    expect(() => {
+      loss.backward();
+    }).toThrow(expect.objectContaining({ code: 'GRADIENT_STALE' }));
+    expect(() => {
+      train().step(x).backward();
+    }).toThrow(expect.objectContaining({ code: 'GRADIENT_STALE' }));
+  });
+
+  test('gives what was detached as what it is', () => {
+    const { step } = train();
+    expect(compile((given: Tensor) => step(given).detach())(x).requiresGrad).toBe(false);
+  });
+
+  test('that writes to a leaf outside of noGrad raises what eager mode raises', () => {
+    const w = ones([3]).requiresGrad_();
+    expect(() => compile((given: Tensor) => w.add_(given))(x)).toThrow(
+      expect.objectContaining({ code: 'IN_PLACE_LEAF' }),
+    );
+  });
+
+  test('does so also where it was compiled within noGrad', () => {
+    const w = ones([3]).requiresGrad_();
+    const compiled = compile((given: Tensor) => w.add_(given));
+    noGrad(() => compiled(x));
+    expect(() => compiled(x)).toThrow(expect.objectContaining({ code: 'IN_PLACE_LEAF' }));
   });
 });

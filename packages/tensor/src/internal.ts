@@ -48,6 +48,7 @@ export type { TracedInput, TraceResult } from './trace/trace-result.ts';
 export { trace } from './trace/trace.ts';
 export type { TracedFunction, TraceFunctionOptions } from './trace/trace.ts';
 export { replayGraph } from './autograd/call-gradient.ts';
+export { changedInPlace } from './autograd/errors.ts';
 export { recordFunction } from './autograd/function-node.ts';
 export { withoutGradients } from './autograd/grad-mode.ts';
 export { isTracking, requiresGrad } from './autograd/record.ts';

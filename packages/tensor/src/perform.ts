@@ -9,6 +9,7 @@ import type { Index } from '@tsinductor/ir';
 import type { BoundCall } from './bound-call.ts';
 import { placesOf, rangeOfSize, readNumbers, zerosOfSize } from './compaction.ts';
 import { tensor, tensorOfElements } from './create.ts';
+import { noGrad } from './autograd/grad-mode.ts';
 import { isTracked, isTracking, recordGradient, recordingGradients } from './autograd/record.ts';
 import { deviceOf } from './device.ts';
 import { viewElements } from './element-array.ts';
@@ -156,8 +157,9 @@ export class TensorPerformer implements Performer {
     return this.#add(rand(shape.map((size) => this.sizes.toNumber(size))));
   }
 
+  /** What an operator keeps beside its results, as running statistics are, is none that gradients flow through. */
   write(target: ValueRef, value: ValueRef): void {
-    copyInto(this.tensorOf(target), this.tensorOf(value), { operation: this.#name });
+    noGrad(() => copyInto(this.tensorOf(target), this.tensorOf(value), { operation: this.#name }));
   }
 
   #add(made: Tensor): ValueRef {

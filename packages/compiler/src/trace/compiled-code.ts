@@ -192,11 +192,12 @@ export class CompiledCode {
 
   #run(entry: Specialisation, thisArg: unknown, args: readonly unknown[]): unknown {
     const inputs = entry.inputs();
-    if (isTracking() && inputs.some(requiresGrad))
+    const isTracked = isTracking() && inputs.some(requiresGrad);
+    if (isTracked && !entry.isUpdate)
       return this.#runTracked(entry, inputs, () => this.#fn.apply(thisArg, args as unknown[]));
     if (!entry.writesShared(inputs)) {
       try {
-        return entry.run(inputs);
+        return isTracked ? entry.runUpdate(inputs, this.name) : entry.run(inputs);
       } catch (error) {
         if (!entry.hasLeftUndone(error)) throw error;
         return runAgain(this.#fn, thisArg, args);

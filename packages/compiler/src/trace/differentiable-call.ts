@@ -2,11 +2,17 @@
 // Out: the step's results, and gradients by a graph of their own, which is compiled when it is first needed. That graph computes
 // again what it needs of the forward pass, whose inputs alone are kept.
 import { at, isFloat } from '@tsinductor/base';
-import { decompose, removeDead, vjpGraph } from '@tsinductor/graph';
+import { decompose, removeDead, valuesOf, vjpGraph } from '@tsinductor/graph';
 import type { Graph, VjpGraph } from '@tsinductor/graph';
 import { zeros } from '@tsinductor/tensor';
 import type { Tensor } from '@tsinductor/tensor';
-import { recordFunction, replayGraph, requiresGrad, withoutGradients } from '@tsinductor/tensor/internal';
+import {
+  changedInPlace,
+  recordFunction,
+  replayGraph,
+  requiresGrad,
+  withoutGradients,
+} from '@tsinductor/tensor/internal';
 import type { PrepareRequest, TracedGraph } from '../request.ts';
 import type { Executable } from '../run/executable.ts';
 import type { TracedCall } from './trace-call.ts';
@@ -41,9 +47,40 @@ export const notGraphed = (reason: string): string =>
 /** Why a traced call is no such step, and has to run as it is; undefined if it is one. */
 export function whyNotDifferentiable({ graph, program, results }: TracedCall): string | undefined {
   if ('parts' in program) return 'it calls what is not compiled';
-  if (graph.mutations.length > 0) return 'it writes to its arguments';
+  if (graph.mutations.length > 0)
+    return 'it writes to its arguments, or to tensors that it closes over, outside of noGrad';
   if (graph.sizes.length > 0) return 'its sizes are symbolic';
   return results.some(({ kind }) => kind === 'input') ? 'it gives memory of its arguments' : undefined;
+}
+
+/** Whether a traced call is a step of training: it updates its parameters itself, within noGrad. */
+export const isUpdate = ({ graph, writesQuietly }: TracedCall): boolean => graph.mutations.length > 0 && writesQuietly;
+
+/**
+ * Results of a call that has updated what they were computed from: no gradient can be had of them any more. Pulling one raises
+ * UserError GRADIENT_STALE, as it does in eager mode where an operator's tensor was written to.
+ */
+export function recordUpdate(name: string, { graph }: TracedCall, given: CallOfUpdate): void {
+  const { inputs, outputs } = given;
+  const depends = graph.nodes.map(() => false);
+  let placeholder = 0;
+  for (const node of graph.nodes) {
+    if (node.kind === 'placeholder') depends[node.id] = requiresGrad(at(inputs, placeholder++));
+    else if ('args' in node && node.target !== 'detach')
+      depends[node.id] = valuesOf(node.args).some((value) => depends[value.node] === true);
+  }
+  const results = outputs.filter(
+    (tensor, output) => isFloat(tensor.dtype) && depends[graph.outputs[output]?.node ?? -1] === true,
+  );
+  const wanted = inputs.filter(requiresGrad);
+  recordFunction(name, { inputs: wanted, results }, () => {
+    throw changedInPlace(name);
+  });
+}
+
+interface CallOfUpdate {
+  readonly inputs: readonly Tensor[];
+  readonly outputs: readonly Tensor[];
 }
 
 export class DifferentiableCall {

@@ -2,13 +2,13 @@
 // the executable of its graph. Out: whether a call fits, or which guard fails; and the results of running it.
 import { at } from '@tsinductor/base';
 import { evaluateIndex, isCheckFailure } from '@tsinductor/ir';
-import { writesAreShared } from '@tsinductor/tensor/internal';
+import { withoutGradients, writesAreShared } from '@tsinductor/tensor/internal';
 import type { OutputAlias } from '@tsinductor/tensor/internal';
 import type { Tensor } from '@tsinductor/tensor';
 import { ClosedOver } from './closed-over.ts';
 import { CallSizes, namesOfSizes } from '../run/call-sizes.ts';
 import type { Executable } from '../run/executable.ts';
-import { DifferentiableCall, whyNotDifferentiable } from './differentiable-call.ts';
+import { DifferentiableCall, isUpdate, recordUpdate, whyNotDifferentiable } from './differentiable-call.ts';
 import type { Compile } from './differentiable-call.ts';
 import {
   changedInputs,
@@ -168,6 +168,19 @@ export class Specialisation {
 
   run(inputs: readonly Tensor[]): unknown {
     return this.#put(inputs, this.executable.run(inputs));
+  }
+
+  /** Whether a call whose inputs require gradients is run as any other, as it updates them itself. */
+  get isUpdate(): boolean {
+    return isUpdate(this.#traced);
+  }
+
+  /** Such a call. */
+  runUpdate(inputs: readonly Tensor[], name: string): unknown {
+    const given = [...inputs];
+    const outputs = withoutGradients(() => this.executable.run(given));
+    recordUpdate(name, this.#traced, { inputs: given, outputs });
+    return withoutGradients(() => this.#put(given, outputs));
   }
 
   /**

@@ -1,6 +1,6 @@
 // One traced call: a function, what it was called with, and what came of it: the graph, the guards of everything that it
 // read, and how inputs and results are wired to the graph.
-import { at, isTsInductorError } from '@tsinductor/base';
+import { at, isFloat, isTsInductorError } from '@tsinductor/base';
 import type { TsInductorError } from '@tsinductor/base';
 import { resolveSizes, SizeEnvironment } from '@tsinductor/graph';
 import type { Graph, Meta, SizeGuard as TracedSizeGuard, ValueRef } from '@tsinductor/graph';
@@ -100,6 +100,8 @@ export interface TracedCall {
   readonly results: readonly ResultSource[];
   readonly sizeGuards: readonly SizeGuard[];
   readonly sizeHolds: ((leaves: readonly Tensor[]) => boolean) | undefined;
+  /** Whether all that it writes to are tensors that gradients do not know, or were written to within noGrad. */
+  readonly writesQuietly: boolean;
   /** Fields of objects around the function that were read. */
   readonly outerReads?: readonly OuterRead[];
 }
@@ -177,7 +179,11 @@ export function traceOnce(call: Call, tracing: Tracing, plan: TracePlan): Traced
     const described = describe(observation, template, outcome);
     const numbers = numbersOf(described.guards, { tracing, plan }, session.sizes.hints());
     const { numbers: given } = plan;
-    return { ...described, ...numbers, numbers: given, conditions: [], sizeNames, readSizes: [...readSizes] };
+    const writesQuietly = session.memories.inputs.every(
+      ({ isWrittenOpenly = false, meta }) => !isWrittenOpenly || !isFloat(meta.dtype),
+    );
+    const read = { sizeNames, readSizes: [...readSizes] };
+    return { ...described, ...numbers, ...read, numbers: given, conditions: [], writesQuietly };
   } catch (error) {
     if (!isTsInductorError(error) || error.code !== 'ALIASED_MUTATION') throw error;
     const captured = session.placeholders.filter(({ kind }) => kind === 'capture').map(({ tensor }) => tensor);
@@ -201,7 +207,7 @@ interface Outcome {
 
 type Described = Omit<
   TracedCall,
-  'numbers' | 'conditions' | 'variable' | 'plainNumbers' | 'readSizes' | 'sizeNames' | 'point'
+  'numbers' | 'conditions' | 'variable' | 'plainNumbers' | 'readSizes' | 'sizeNames' | 'point' | 'writesQuietly'
 >;
 
 /** The plain numbers of a call, by path. */

@@ -1,19 +1,26 @@
 // Whether operators are recorded for gradients: on from the start, off within noGrad().
 import { processState } from '../process-state.ts';
+import type { GradientMode } from './gradient-state.ts';
 
-function withMode<T>(isEnabled: boolean, work: () => T): T {
+type Mode = Pick<GradientMode, 'isEnabled' | 'isSuspended'>;
+
+function withMode<T>(mode: Mode, work: () => T): T {
   const { gradients } = processState;
-  const before = gradients.isEnabled;
-  gradients.isEnabled = isEnabled;
+  const { isEnabled, isSuspended } = gradients;
+  Object.assign(gradients, mode);
   try {
     return work();
   } finally {
-    gradients.isEnabled = before;
+    Object.assign(gradients, { isEnabled, isSuspended });
   }
 }
 
-export const withoutGradients = <T>(work: () => T): T => withMode(false, work);
-export const withGradients = <T>(work: () => T): T => withMode(true, work);
+const without: Mode = { isEnabled: false, isSuspended: false };
+const within: Mode = { isEnabled: true, isSuspended: false };
+const suspended: Mode = { isEnabled: false, isSuspended: true };
+
+export const withoutGradients = <T>(work: () => T): T => withMode(without, work);
+export const withGradients = <T>(work: () => T): T => withMode(within, work);
 
 /**
  * Runs `work` without recording anything for gradients: what it makes requires none, and it may write to parameters.
@@ -24,7 +31,7 @@ export const withGradients = <T>(work: () => T): T => withMode(true, work);
  *
  * `work` must be synchronous. As PyTorch's `torch.no_grad`.
  */
-export const noGrad: <T>(work: () => T) => T = withoutGradients;
+export const noGrad = <T>(work: () => T): T => withMode(suspended, work);
 
 /** Runs `work` with gradients recorded, also within `noGrad`. As PyTorch's `torch.enable_grad`. */
 export const enableGrad: <T>(work: () => T) => T = withGradients;

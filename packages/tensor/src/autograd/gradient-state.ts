@@ -61,6 +61,8 @@ export interface GradientMode {
   /** Whether any tensor ever asked for a gradient: until then nothing is looked at. */
   isUsed: boolean;
   isEnabled: boolean;
+  /** Whether that is off because the program says so, by noGrad. */
+  isSuspended: boolean;
   /** How many nodes there have been. */
   nodes: number;
   /** What is said of the operators that run now, where they are recorded in a graph. */

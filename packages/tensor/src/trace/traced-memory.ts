@@ -11,6 +11,7 @@ import type { Alias, ViewStep } from '../alias.ts';
 import type { BoundCall } from '../bound-call.ts';
 import type { Device } from '../device.ts';
 import type { Layout } from '../layout.ts';
+import { processState } from '../process-state.ts';
 import type { Tensor } from '../tensor.ts';
 import { undoView } from './undo-view.ts';
 
@@ -18,6 +19,8 @@ export interface Memory {
   /** The value of all elements, in the shape of the tensor that the memory began as. */
   current: ValueRef;
   version: number;
+  /** Whether the program wrote to it outside of noGrad. */
+  isWrittenOpenly?: boolean;
   /** How its elements lie in the storage that eager execution would have. */
   readonly meta: Meta;
   /** Where it is an input of the graph: position of the placeholder. */
@@ -98,6 +101,7 @@ export function writeThrough(builder: Builder, view: TracedView, written: ValueR
     written,
   );
   memory.version += 1;
+  memory.isWrittenOpenly ||= !processState.gradients.isSuspended;
   view.ref = written;
   view.version = memory.version;
 }
