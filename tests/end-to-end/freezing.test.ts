@@ -38,7 +38,8 @@ describe('weights that a function closes over', () => {
     const compiled = compile(block, freezing);
     const x = randn([10, 48]);
     expectAsEager(block, compiled, x);
-    expect(frozenOf(compiled)).toHaveLength(2);
+    // Of the other one, a panel may be as wide as a tile of this machine: it is read as it lies.
+    expect(frozenOf(compiled).join()).toMatch(/of \[64, 48\]/);
     first.mul_(0.5);
     second.slice(0, 0, 1).fill_(3);
     expectAsEager(block, compiled, x);

@@ -12,6 +12,7 @@
 // that dies says so itself, in memory that a blocked caller sees (`coordinator-thread`).
 import { MessageChannel, receiveMessageOnPort, Worker } from 'node:worker_threads';
 import type { MessagePort } from 'node:worker_threads';
+import type { Config } from '@tsinductor/config';
 import { invariant } from '@tsinductor/base';
 import { buildTimedOut, workerFailed } from '../errors.ts';
 import type { Pending } from './pending.ts';
@@ -44,7 +45,7 @@ interface ClientOptions {
   /** How long the thread may take to come up, in milliseconds. */
   readonly startPatience?: number;
   /** In what is built: threads of this process, those of another one, or processes. */
-  readonly method?: ThreadData['method'];
+  readonly method?: Config['workerStartMethod'];
 }
 
 export class CompileClient implements Compiling, Disposable {
