@@ -141,9 +141,11 @@ export interface FarmWorker {
 interface FarmWorkerOptions {
   /** How many jobs it does at once. */
   readonly concurrency: number;
-  /** Builds what a job says; gives the name of its value, and the value. What it throws is why the job failed. */
-  readonly build: (key: string, job: Buffer) => Promise<{ readonly name: string; readonly bytes: Uint8Array }>;
-  /** Told of each job when it is over. */
+  /** The name that the value of a key has. */
+  readonly nameOf: (key: string) => string;
+  /** Builds what a job says, and gives its value. What it throws is why the job failed. */
+  readonly build: (key: string, job: Buffer) => Promise<Uint8Array>;
+  /** Told of each job that was built or failed, when it is over. */
   readonly report: (key: string, failure: Error | undefined) => void;
   /** Told when the server is away; it is tried again. */
   readonly warn: (error: Error) => void;
@@ -153,7 +155,7 @@ interface FarmWorkerOptions {
 export async function serveFarm(
   options: RedisOptions,
   level: RemoteLevel,
-  { concurrency, build, report, warn }: FarmWorkerOptions,
+  { concurrency, nameOf, build, report, warn }: FarmWorkerOptions,
 ): Promise<FarmWorker> {
   const keys = openKeys(options);
   const { Worker } = await loadQueues();
@@ -161,14 +163,17 @@ export async function serveFarm(
   await level.isClaimed(queueName);
   // It is tried again for ever.
   const connection = await makeRedis(options, { maxRetriesPerRequest: null, retryStrategy: () => 1000 });
-  const worker = new Worker<string>(
+  const worker = new Worker<string, boolean>(
     queueName,
     async ({ id: key = '', data }) => {
       const envelope = Buffer.from(data, 'base64');
       const opened = openEnvelope(keys, jobName(key), envelope);
       if ('reason' in opened) throw remoteUntrusted(jobName(key), opened.reason);
-      const { name, bytes } = await build(key, opened.bytes);
-      await level.set(name, bytes);
+      const name = nameOf(key);
+      // Who asked for it may have looked just before it was there.
+      if ((await level.get(name)) !== undefined) return false;
+      await level.set(name, await build(key, opened.bytes));
+      return true;
     },
     {
       connection,
@@ -181,8 +186,8 @@ export async function serveFarm(
     },
   );
   worker.on('error', warn);
-  worker.on('completed', ({ id = '' }) => {
-    report(id, undefined);
+  worker.on('completed', ({ id = '' }, isBuilt) => {
+    if (isBuilt) report(id, undefined);
   });
   worker.on('failed', (job, error) => {
     report(job?.id ?? '', error);

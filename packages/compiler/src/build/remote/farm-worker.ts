@@ -48,6 +48,7 @@ export async function startFarmWorker(
       warn: ({ message }) => {
         voice.warn('REMOTE_CACHE_AWAY', message);
       },
+      nameOf: remoteName,
       build: builderOf(session, own),
     });
     return {
@@ -68,6 +69,6 @@ function builderOf(session: Session, config: Config): Parameters<typeof serveFar
   const artifacts = session.artifacts();
   return async (key, bytes) => {
     const job = decodeJob(bytes, key, { toolchain, cacheRoot: artifacts.place.directory, config });
-    return { name: remoteName(key), bytes: await artifacts.buildFor(compileHere, job) };
+    return await artifacts.buildFor(compileHere, job);
   };
 }
