@@ -33,13 +33,13 @@ test('a function that runs in segments says that nothing is frozen', () => {
 describe('weights that a function closes over', () => {
   test('are packed once, and repacked where they change', () => {
     manualSeed(1);
-    const [first, bias, second] = [randn([64, 48]), randn([64]), randn([48, 64])];
+    const [first, bias, second] = [randn([64, 96]), randn([64]), randn([96, 64])];
     const block: Layer = (x) => linear(gelu(linear(x, first, bias)), second).add(x);
     const compiled = compile(block, freezing);
-    const x = randn([10, 48]);
+    const x = randn([10, 96]);
     expectAsEager(block, compiled, x);
-    // Of the other one, a panel may be as wide as a tile of this machine: it is read as it lies.
-    expect(frozenOf(compiled).join()).toMatch(/of \[64, 48\]/);
+    // 64 and 96 columns are whole panels whatever the width of a vector.
+    expect(frozenOf(compiled)).toHaveLength(2);
     first.mul_(0.5);
     second.slice(0, 0, 1).fill_(3);
     expectAsEager(block, compiled, x);
