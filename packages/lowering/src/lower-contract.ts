@@ -1,7 +1,8 @@
 // bmm as a contract node: its operands are read through their views, so that a transposed matrix stays where it is.
 // An operand whose index is not affine is copied first, unless it becomes affine where its axes are divided: the rows of a
 // convolution into images, rows of places and places, of which the outer ones are a batch of the product; what is summed over
-// into places of the window and channels. So windows are read where they lie.
+// into places of the window and channels; the batch, where an operand is the same for some of its points, as for heads that share keys. So
+// windows, and what is repeated, are read where they lie.
 import { at, dtypeInfo } from '@tsinductor/base';
 import { add, axisIndex, coefficientOf, divisorsOf, equal, floorDivide, multiply, substitute } from '@tsinductor/ir';
 import type { Axis, ContractOperand, Index } from '@tsinductor/ir';
@@ -17,11 +18,6 @@ const operand = (view: View, coordinates: Shape): ContractOperand => ({
   buffer: view.buffer,
   at: locate(view, coordinates),
 });
-
-/** The argument, such that its index over the loops is affine. */
-function affineView(lowering: Lowering, node: CallNode, view: View): View {
-  return isAffine(view.at, view.axes) ? view : lowering.program.copy(view, lowering.origin(node));
-}
 
 /** An axis of a view as several, outermost first, and which of its points theirs is. */
 interface Parts {
@@ -55,6 +51,27 @@ function partsOf(extents: readonly Index[], letters: string, newAxis: NewAxis): 
   return { axes, at: index };
 }
 
+/** The loops over the batch: one, or several where an operand's index is affine over these only; none over a batch of one. */
+function batchOf(views: readonly View[], newAxis: NewAxis): Parts {
+  const whole = views.map(({ axes }) => at(axes, 0));
+  const divisions = views.map(({ at: index }, operand) => divide(index, at(whole, operand)));
+  const extents = divisions.toSorted((a, b) => (b?.length ?? 0) - (a?.length ?? 0))[0] ?? [at(whole, 0).extent];
+  if (extents.length === 1 && isInt(at(extents, 0), 1)) return { axes: [], at: zero };
+  return partsOf(extents.length > 4 ? [at(whole, 0).extent] : extents, 'bghv', newAxis);
+}
+
+/** The argument, such that its index over the loops is affine. */
+function affineView(lowering: Lowering, node: CallNode, { view, batch }: InBatch): View {
+  const others = view.axes.slice(1);
+  const index = locate(view, [batch.at, ...others.map(axisIndex)]);
+  return isAffine(index, [...batch.axes, ...others]) ? view : lowering.program.copy(view, lowering.origin(node));
+}
+
+interface InBatch {
+  readonly view: View;
+  readonly batch: Parts;
+}
+
 /** How the first operand is read: its rows and what is summed over, each as one axis or as several. */
 interface Reading {
   readonly view: View;
@@ -62,22 +79,23 @@ interface Reading {
   readonly over: Parts;
 }
 
-function readingOf(lowering: Lowering, node: CallNode, { first, newAxis }: Operands): Reading {
-  const [batch, rowAxis, overAxis] = [at(first.axes, 0), at(first.axes, 1), at(first.axes, 2)];
+function readingOf(lowering: Lowering, node: CallNode, { first, batch, newAxis }: Operands): Reading {
+  const [rowAxis, overAxis] = [at(first.axes, 1), at(first.axes, 2)];
   const [rowParts, overParts] = [divide(first.at, rowAxis), divide(first.at, overAxis)];
   if (rowParts !== undefined && overParts !== undefined && rowParts.length <= 4 && overParts.length <= 4) {
     const [rows, over] = [partsOf(rowParts, 'mrqo', newAxis), partsOf(overParts, 'ktsu', newAxis)];
-    const index = locate(first, [axisIndex(batch), rows.at, over.at]);
-    const isRead = isAffine(index, [batch, ...rows.axes, ...over.axes]);
+    const index = locate(first, [batch.at, rows.at, over.at]);
+    const isRead = isAffine(index, [...batch.axes, ...rows.axes, ...over.axes]);
     if (isRead && isWorthIt(lowering, { view: first, rows, over })) return { view: first, rows, over };
   }
-  const view = affineView(lowering, node, first);
+  const view = affineView(lowering, node, { view: first, batch });
   const whole = (position: number, letter: string): Parts => partsOf([at(view.axes, position).extent], letter, newAxis);
   return { view, rows: whole(1, 'm'), over: whole(2, 'k') };
 }
 
 interface Operands {
   readonly first: View;
+  readonly batch: Parts;
   readonly newAxis: NewAxis;
 }
 
@@ -97,28 +115,27 @@ const bmm: Rule = (lowering, node) => {
   const { program } = lowering;
   const [first, second] = [0, 1].map((position) => lowering.argument(node, position)) as [View, View];
   const newAxis: NewAxis = (letter, extent) => ({ name: `${letter}${program.nextNumber}`, extent });
-  const right = affineView(lowering, node, second);
-  const { view: left, rows, over } = readingOf(lowering, node, { first, newAxis });
+  const batch = batchOf([first, second], newAxis);
+  const right = affineView(lowering, node, { view: second, batch });
+  const { view: left, rows, over } = readingOf(lowering, node, { first, batch, newAxis });
   const columns = overColumns(lowering, node, { right, over });
   const target = lowering.target(node);
-  const [m, n, b] = [innermost(rows), newAxis('n', at(right.axes, 2).extent), newAxis('b', at(target.shape, 0))];
-  const isOne = isInt(b.extent, 1);
-  const [bi, ni] = [isOne ? zero : axisIndex(b), axisIndex(n)];
-  const batch = [...(isOne ? [] : [b]), ...rows.axes.slice(0, -1)];
+  const [m, n] = [innermost(rows), newAxis('n', at(right.axes, 2).extent)];
+  const outer = [...batch.axes, ...rows.axes.slice(0, -1)];
   return program.append(
     target,
     {
       kind: 'contract',
-      axes: [...batch, m, n],
-      batch,
+      axes: [...outer, m, n],
+      batch: outer,
       m,
       n,
       over: over.axes,
-      a: operand(left, [bi, rows.at, over.at]),
-      b: operand(columns, [bi, over.at, ni]),
+      a: operand(left, [batch.at, rows.at, over.at]),
+      b: operand(columns, [batch.at, over.at, axisIndex(n)]),
       accumulate: dtypeInfo[target.dtype].compute,
     },
-    [bi, rows.at, ni],
+    [batch.at, rows.at, axisIndex(n)],
   );
 };
 

@@ -8,7 +8,7 @@ import { axisIndex, equal, producingPoint } from '@tsinductor/ir';
 import type { Axis, BufferId, LoopNode } from '@tsinductor/ir';
 import { alignAxes, denseAxes, splitList, splitMap } from './align.ts';
 import type { Alignment, FreshAxis, Splits } from './align.ts';
-import { bodyReads, hasAxis, isUnit, loopsOf, overOf, reindex, resultAxes } from './node-access.ts';
+import { bodyReads, hasAxis, isUnit, loopsOf, overOf, reindex, renameContract, resultAxes } from './node-access.ts';
 import type { Read } from './node-access.ts';
 
 export interface Cluster {
@@ -124,18 +124,24 @@ export function refuseSplits(
   const isScan = ({ node }: Member): boolean =>
     node.kind === 'scan' && node.over.some((axis) => (splits.get(axis.name)?.length ?? 1) > 1);
   if (nodes.some(isScan)) return 'the loop of a scan cannot be split';
-  // Its rows and columns keep their names.
-  const isProduct = splitMap(splits).size > 0 && nodes.some(({ node }) => node.kind === 'contract');
-  return isProduct ? 'the loops of a matrix product cannot be split' : undefined;
+  const split = splitMap(splits);
+  // Its batch alone may be of any number of loops.
+  const splitsProduct = ({ node }: Member): boolean =>
+    node.kind === 'contract' && [node.m, node.n, ...node.over].some(({ name }) => split.has(name));
+  return nodes.some(splitsProduct) ? 'rows and columns of a matrix product cannot be split' : undefined;
 }
 
 /** The cluster with some of its loops in pieces. */
 export function splitCluster(cluster: Cluster, splits: Splits): Cluster {
   const map = splitMap(splits);
   if (map.size === 0) return cluster;
+  const list = (axes: readonly Axis[]): readonly Axis[] => splitList(axes, splits);
   const nodes = cluster.nodes.map(({ node, position }) => ({
     position,
-    node: reindex(node, { map, axes: splitList(node.axes, splits), over: splitList(overOf(node), splits) }),
+    node:
+      node.kind === 'contract'
+        ? renameContract(node, map, list)
+        : reindex(node, { map, axes: list(node.axes), over: list(overOf(node)) }),
   }));
   return { ...cluster, nodes, outer: splitList(cluster.outer, splits) };
 }

@@ -192,7 +192,7 @@ export function reindex(node: LoopNode, { map, axes, over }: Reindexing): LoopNo
 
 type Contract = LoopNode & { readonly kind: 'contract' };
 
-/** A contraction over axes of other names. */
+/** A contraction over other axes: of other names, or several in the place of one of its batch. */
 export function renameContract(
   node: Contract,
   map: ReadonlyMap<string, Index>,
