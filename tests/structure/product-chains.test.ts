@@ -11,7 +11,8 @@ import type { Schedule } from '@tsinductor/ir';
 import { lowerGraph } from '@tsinductor/lowering';
 import { schedule } from '@tsinductor/scheduler';
 import type { DType } from '@tsinductor/base';
-import type { Tensor } from '@tsinductor/tensor';
+import { nn } from '@tsinductor/tensor';
+import type { MaskMod, Tensor } from '@tsinductor/tensor';
 import { differences, expected, inputsOf } from '@tsinductor/testing/loops';
 import type { Case } from '@tsinductor/testing/loops';
 import { runKernels } from '../../packages/codegen-cpp/src/test-support/kernel-run.ts';
@@ -23,10 +24,19 @@ interface Shape {
   readonly width: number;
   readonly dtype?: DType;
   readonly isCausal?: boolean;
+  /** How far behind its row a column counts. */
+  readonly behind?: number;
 }
 
-function caseOf({ rows, columns, width, dtype = 'f32', isCausal = false }: Shape): Case {
-  const run = (q: Tensor, k: Tensor, v: Tensor): Tensor => q.scaledDotProductAttention(k, v, { isCausal }).relu();
+function caseOf({ rows, columns, width, dtype = 'f32', isCausal = false, behind }: Shape): Case {
+  const maskMod: MaskMod = (...[, , i, j]) =>
+    isCausal ? i.ge(j).logicalAnd(i.sub(j).le(behind ?? 0)) : i.sub(j).le(behind ?? 0);
+  const windowed = (...given: Tensor[]): Tensor => {
+    const [q, k, v] = given.map((x) => x.unsqueeze(0)) as [Tensor, Tensor, Tensor];
+    return nn.functional.flexAttention(q, k, v, { maskMod }).squeeze(0);
+  };
+  const run = (q: Tensor, k: Tensor, v: Tensor): Tensor =>
+    (behind === undefined ? q.scaledDotProductAttention(k, v, { isCausal }) : windowed(q, k, v)).relu();
   const inputs = [
     { shape: [2, rows, width], dtype },
     { shape: [2, columns, width], dtype },
@@ -36,7 +46,7 @@ function caseOf({ rows, columns, width, dtype = 'f32', isCausal = false }: Shape
   const config = withConfig(resolveConfig({ env: {} }), { cpp: { attentionFusionBytes: 0 } });
   const plan: Schedule = schedule(program, { config, chains: true });
   const half = dtype === 'f16' || dtype === 'bf16';
-  const name = `${isCausal ? 'causal ' : ''}${[rows, columns, width].join(' x ')} ${dtype}`;
+  const name = `${isCausal ? 'causal ' : ''}${behind === undefined ? '' : `${String(behind)} behind, `}${[rows, columns, width].join(' x ')} ${dtype}`;
   return { name, schedule: plan, sizes: new Map(), tolerance: half ? 0.02 : 1e-5 };
 }
 
@@ -47,6 +57,8 @@ const cases: readonly Case[] = [
   caseOf({ rows: 49, columns: 48, width: 2, isCausal: true }),
   caseOf({ rows: 16, columns: 20, width: 4, dtype: 'f64', isCausal: true }),
   caseOf({ rows: 16, columns: 20, width: 4, dtype: 'f16' }),
+  caseOf({ rows: 100, columns: 101, width: 2, isCausal: true, behind: 19 }),
+  caseOf({ rows: 112, columns: 100, width: 2, behind: 20 }),
 ];
 
 const targets: readonly CpuTarget[] = [

@@ -100,6 +100,7 @@ const pages = [
     sections: [
       ['Matrix products', families('matmul')],
       ['Products of several kinds', families('products')],
+      ['Attention', families('attention')],
       ['Linear algebra', families('linear-algebra')],
     ],
   },

@@ -50,6 +50,9 @@ export interface Verdict {
 export const HEAVY = 8;
 /** What may be computed again for every row, though it only depends on the column. */
 const TRIVIAL = 2;
+/** The same where all that it reads stays in registers and the first-level cache beside what the reader reads. */
+const LIGHT = 8;
+const FEW_BYTES = 4096;
 
 /** No body grows beyond this, so that a chain of any length compiles in linear time. */
 const LARGEST = 300;
@@ -120,7 +123,7 @@ export function weighInlining(candidate: Candidate, thresholds: Thresholds): Ver
   const { cost, readers, buffer } = candidate;
   if (readsNothing(cost)) return yes('it reads nothing');
   const repetition = worst(readers.map((reader) => repetitionOf(reader, buffer)));
-  if (repetition === 'outer' && cost.operations > TRIVIAL)
+  if (repetition === 'outer' && !mayBeRepeated(candidate))
     return no('it would be computed again for every outer iteration of a reader');
   if (repetition === 'inner' && cost.heaviest >= HEAVY)
     return no('it is expensive, and a reader uses it in a whole inner loop');
@@ -134,6 +137,10 @@ export function weighInlining(candidate: Candidate, thresholds: Thresholds): Ver
   if (cost.operations > thresholds.operations) return no(`${used} and takes ${String(cost.operations)} operations`);
   return yes(`${used}, and is cheaper to compute again than to store`);
 }
+
+/** Whether a value costs no more than to be loaded for each iteration of an outer loop. */
+const mayBeRepeated = ({ cost: { operations, heaviest }, bytesRead }: Candidate): boolean =>
+  operations <= (bytesRead <= FEW_BYTES && heaviest < HEAVY ? LIGHT : TRIVIAL);
 
 /**
  * How often a value is loaded. What is computed twice would be used by the readers of both if it were kept: either is judged as if it

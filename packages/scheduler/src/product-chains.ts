@@ -10,9 +10,9 @@
 import { at, dtypeInfo } from '@tsinductor/base';
 import { add, axisIndex, coefficientOf, equal, int, multiply, printIndex, substitute } from '@tsinductor/ir';
 import type { Axis, BufferId, Decision, LoopNode } from '@tsinductor/ir';
-import { denseAxes } from './align.ts';
+import { alignAxes, denseAxes, splitMap } from './align.ts';
 import type { FreshAxis } from './align.ts';
-import { joinClusters } from './cluster.ts';
+import { joinClusters, refuseSplits, splitCluster } from './cluster.ts';
 import type { Cluster, Joining, Member } from './cluster.ts';
 import type { Facts } from './facts.ts';
 import { hasAxis, isUnit, reindex, renameContract, renaming, resultAxes } from './node-access.ts';
@@ -131,14 +131,16 @@ function onlyWriter(buffer: BufferId, { facts, clusterAt }: Looking): Cluster | 
 const isAlike = ({ first, middle = first, last }: Links): boolean =>
   new Set([first, middle, last].map(({ nodes }) => at(nodes, 0).node.again === undefined)).size === 1;
 
-/** Whether nobody else reads what the first two make: so nothing has to run between the three. */
-function isPrivate({ first, middle, last }: Links, facts: Facts): boolean {
+/** Whether nobody else reads what the first two make, so nothing has to run between the three; and rows of both are no results. */
+function isPrivate({ first, middle, last, scores, weights }: Links, facts: Facts): boolean {
   const made = middle === undefined ? [first] : [first, middle];
   const own = new Set([...made, last].flatMap(({ nodes }) => nodes.map(({ position }) => position)));
   return made.every(({ nodes }) =>
     nodes.every(({ node }) =>
       node.outs.every(
-        (out) => facts.decl(out).role === 'temporary' && facts.followers(out).every((follower) => own.has(follower)),
+        (out) =>
+          (facts.decl(out).role === 'temporary' || (out !== scores && out !== weights)) &&
+          facts.followers(out).every((follower) => own.has(follower)),
       ),
     ),
   );
@@ -155,12 +157,18 @@ function chain(links: Links, facts: Facts, joining: Omit<Joining, 'link'>): Clus
   if (joined === undefined) return undefined;
   const { outer, nodes } = joined;
   const made = nodes.find(({ node }) => node.outs.includes(weights))?.node;
-  const moved = made && intoLoopsOf(made, last, outer);
-  if (moved === undefined || outer.length !== before.axes.filter((axis) => !isUnit(axis)).length - 1) return undefined;
+  const moved = made && intoLoopsOf(made, last, { ...joining, outer });
+  if (moved === undefined || !areAllBut(outer, nodes, before)) return undefined;
   const all = [...nodes, ...moved].sort((x, y) => x.position - y.position);
   const chained: Cluster = { nodes: all, outer, elementwise: false };
   const kept = middle === undefined ? [weights] : [...before.outs, weights];
   return kept.every((buffer) => isRowOf(buffer, { chained, rows: before.m }, facts)) ? chained : undefined;
+}
+
+/** Whether loops are all those of a product, whose batch may be split since, but its columns. */
+function areAllBut(outer: readonly Axis[], nodes: readonly Member[], { outs }: Contract): boolean {
+  const now = nodes.find(({ node }) => node.outs.includes(at(outs, 0)))?.node;
+  return now !== undefined && outer.length === now.axes.filter((axis) => !isUnit(axis)).length - 1;
 }
 
 /** The first product, and the loops that its rows go through, if there are any. */
@@ -189,10 +197,16 @@ function isWorthwhile({ m, n, over, axes, b, accumulate, writes }: Contract, fac
 }
 
 /** The last cluster in the loops of what makes its first operand; undefined where a row of it needs more than one of these. */
-function intoLoopsOf(made: LoopNode, last: Cluster, outer: readonly Axis[]): readonly Member[] | undefined {
-  const product = productOf(last);
+function intoLoopsOf(
+  made: LoopNode,
+  whole: Cluster,
+  { outer, ...joining }: Omit<Joining, 'link'> & { readonly outer: readonly Axis[] },
+): readonly Member[] | undefined {
+  const last = splitAs(made, whole, joining);
+  const product = last && productOf(last);
   const names = product && correspondence(made, product);
-  if (product === undefined || names === undefined || isUnit(product.m) || isUnit(product.n)) return undefined;
+  if (last === undefined || product === undefined || names === undefined || isUnit(product.m) || isUnit(product.n))
+    return undefined;
   if (!equal(substitute(product.a.at, renaming([...names])), at(made.writes, 0))) return undefined;
   // The axis that is summed over keeps its name: it is a loop of its own.
   const summed = at(product.over, 0).name;
@@ -201,6 +215,17 @@ function intoLoopsOf(made: LoopNode, last: Cluster, outer: readonly Axis[]): rea
   const fits =
     inner !== undefined && !hasAxis(outer, inner) && [...shared.values()].every((axis) => hasAxis(outer, axis));
   return fits ? last.nodes.map(({ node, position }) => ({ position, node: renamed(node, shared) })) : undefined;
+}
+
+/** A cluster with the batch of its product in as many loops as the node has that makes the first operand. */
+function splitAs(made: LoopNode, last: Cluster, { fresh, maySplit }: Omit<Joining, 'link'>): Cluster | undefined {
+  const product = productOf(last);
+  const here = denseAxes(at(made.writes, 0), resultAxes(made));
+  const there = product && denseAxes(product.a.at, [...product.batch, product.m, ...product.over]);
+  const aligned = here && there && alignAxes(here, there, fresh);
+  if (aligned === undefined || splitMap(aligned.left).size > 0) return undefined;
+  const splits = new Map([...aligned.right].filter(([, pieces]) => pieces.length > 1));
+  return refuseSplits(last, splits, { maySplit }) === undefined ? splitCluster(last, splits) : undefined;
 }
 
 /** The loops of a node for the axes of a product that reads all that it writes as its first operand, element by element. */

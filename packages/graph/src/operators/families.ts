@@ -2,6 +2,7 @@
 import type { Entry } from '../define.ts';
 import { activationEntries } from './activations.ts';
 import { aliasEntries } from './aliases.ts';
+import { attentionEntries } from './attention.ts';
 import { bagEntries } from './bags.ts';
 import { classLossEntries } from './class-losses.ts';
 import { ctcLossEntries } from './ctc-loss.ts';
@@ -60,6 +61,7 @@ export const families: readonly (readonly Entry[])[] = [
   viewScatterEntries,
   matmulEntries,
   productEntries,
+  attentionEntries,
   sortPrimitives,
   sortingEntries,
   distinctEntries,

@@ -1,9 +1,8 @@
-// Products of several tensors or axes, and attention, in terms of matmul and contraction of axes.
+// Products of several tensors or axes, in terms of matmul and contraction of axes.
 import { at } from '@tsinductor/base';
 import type { ArgumentReader } from '../argument-reader.ts';
 import type { Composer } from '../composer.ts';
-import { float } from '../composer.ts';
-import { composite, floats, numbers } from '../define.ts';
+import { composite, numbers } from '../define.ts';
 import type { Entry } from '../define.ts';
 import { argumentValue, shapeMismatch } from '../errors.ts';
 import type { ValueRef } from '../graph.ts';
@@ -142,38 +141,6 @@ function matrixPower(c: Composer, x: ValueRef, n: number): ValueRef {
   return n % 2 === 0 ? square : matmul(c, square, x);
 }
 
-function attention(c: Composer, a: ArgumentReader): ValueRef {
-  const [query, key, value, mask] = [
-    a.tensor('query'),
-    a.tensor('key'),
-    a.tensor('value'),
-    a.optionalTensor('attnMask'),
-  ];
-  if (a.float('dropoutP') !== 0)
-    throw argumentValue('scaledDotProductAttention', 'dropoutP is not 0', 'apply dropout to the result');
-  const scale = a.optionalFloat('scale') ?? 1 / Math.sqrt(c.sizes.toNumber(c.size(query, -1)));
-  const wide = c.widen(matmul(c, query, c.transpose(key, -2, -1)));
-  const scores = c.op('mul', wide, float(scale));
-  return matmul(
-    c,
-    c.cast(c.call('softmax', [masked(c, scores, { mask, causal: a.bool('isCausal') })], { dim: -1 }), c.dtype(query)),
-    value,
-  );
-}
-
-function masked(
-  c: Composer,
-  scores: ValueRef,
-  { mask, causal }: { mask: ValueRef | undefined; causal: boolean },
-): ValueRef {
-  if (causal) {
-    const [rows, columns] = [c.iota(c.size(scores, -2)), c.iota(c.size(scores, -1))];
-    return c.where(c.op('ge', c.unsqueeze(rows, 1), columns), scores, float(-Infinity));
-  }
-  if (mask === undefined) return scores;
-  return c.dtype(mask) === 'bool' ? c.where(mask, scores, float(-Infinity)) : c.op('add', scores, mask);
-}
-
 export const productEntries: readonly Entry[] = [
   composite(
     'tensordot',
@@ -209,16 +176,5 @@ export const productEntries: readonly Entry[] = [
       accepts: numbers,
     },
     (c, a) => matrixPower(c, a.tensor('input'), a.int('n')),
-  ),
-  composite(
-    'scaledDotProductAttention',
-    {
-      signature:
-        'query: tensor, key: tensor, value: tensor, attnMask: tensor? = null, dropoutP: float = 0.0, isCausal: bool = false, *, scale: float? = null',
-      doc: 'softmax(Q K^T / sqrt(E)) V.',
-      torch: 'nn.functional.scaled_dot_product_attention',
-      accepts: floats,
-    },
-    attention,
   ),
 ];

@@ -3014,24 +3014,30 @@ export interface TensorMethods<D extends DType = Open, S extends Shape = Open> {
   rsqrt_(): this;
   /** other minus alpha times input. */
   rsub<O extends Tensor | Scalar>(other: O, options?: { alpha?: Scalar }): Tensor<Promoted[D][KindOf<O>], Beside<S, O>>;
-  /** softmax(Q K^T / sqrt(E)) V. */
+  /** softmax(Q K^T / sqrt(E)) V; with enableGqa heads share keys and values. */
   scaledDotProductAttention(
     key: Tensor,
     value: Tensor,
-    options?: { attnMask?: Tensor | null; dropoutP?: number; isCausal?: boolean; scale?: number | null },
+    options?: {
+      attnMask?: Tensor | null;
+      dropoutP?: number;
+      isCausal?: boolean;
+      scale?: number | null;
+      enableGqa?: boolean;
+    },
   ): Tensor;
   scaledDotProductAttention(
     key: Tensor,
     value: Tensor,
     attnMask: Tensor | null,
-    options?: { dropoutP?: number; isCausal?: boolean; scale?: number | null },
+    options?: { dropoutP?: number; isCausal?: boolean; scale?: number | null; enableGqa?: boolean },
   ): Tensor;
   scaledDotProductAttention(
     key: Tensor,
     value: Tensor,
     attnMask: Tensor | null,
     dropoutP: number,
-    options?: { isCausal?: boolean; scale?: number | null },
+    options?: { isCausal?: boolean; scale?: number | null; enableGqa?: boolean },
   ): Tensor;
   scaledDotProductAttention(
     key: Tensor,
@@ -3039,7 +3045,7 @@ export interface TensorMethods<D extends DType = Open, S extends Shape = Open> {
     attnMask?: Tensor | null,
     dropoutP?: number,
     isCausal?: boolean,
-    options?: { scale?: number | null },
+    options?: { scale?: number | null; enableGqa?: boolean },
   ): Tensor;
   /** The input with src[i][j] at [index[i][j]][j], for dim 0. */
   scatter(dim: number, index: Tensor, src: Tensor | Scalar, options?: { reduce?: 'add' | 'multiply' | null }): Tensor;

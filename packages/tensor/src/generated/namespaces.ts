@@ -5225,19 +5225,26 @@ export interface FunctionalFunctions {
     inplace?: boolean,
     options?: { out?: Tensor },
   ): Tensor;
-  /** softmax(Q K^T / sqrt(E)) V. */
+  /** softmax(Q K^T / sqrt(E)) V; with enableGqa heads share keys and values. */
   scaledDotProductAttention(
     query: Tensor,
     key: Tensor,
     value: Tensor,
-    options?: { attnMask?: Tensor | null; dropoutP?: number; isCausal?: boolean; scale?: number | null; out?: Tensor },
+    options?: {
+      attnMask?: Tensor | null;
+      dropoutP?: number;
+      isCausal?: boolean;
+      scale?: number | null;
+      enableGqa?: boolean;
+      out?: Tensor;
+    },
   ): Tensor;
   scaledDotProductAttention(
     query: Tensor,
     key: Tensor,
     value: Tensor,
     attnMask: Tensor | null,
-    options?: { dropoutP?: number; isCausal?: boolean; scale?: number | null; out?: Tensor },
+    options?: { dropoutP?: number; isCausal?: boolean; scale?: number | null; enableGqa?: boolean; out?: Tensor },
   ): Tensor;
   scaledDotProductAttention(
     query: Tensor,
@@ -5245,7 +5252,7 @@ export interface FunctionalFunctions {
     value: Tensor,
     attnMask: Tensor | null,
     dropoutP: number,
-    options?: { isCausal?: boolean; scale?: number | null; out?: Tensor },
+    options?: { isCausal?: boolean; scale?: number | null; enableGqa?: boolean; out?: Tensor },
   ): Tensor;
   scaledDotProductAttention(
     query: Tensor,
@@ -5254,7 +5261,7 @@ export interface FunctionalFunctions {
     attnMask?: Tensor | null,
     dropoutP?: number,
     isCausal?: boolean,
-    options?: { scale?: number | null; out?: Tensor },
+    options?: { scale?: number | null; enableGqa?: boolean; out?: Tensor },
   ): Tensor;
   /** Scaled exponential linear unit. */
   selu(input: Tensor, options?: { inplace?: boolean; out?: Tensor }): Tensor;

@@ -1,7 +1,8 @@
-// Which columns of a row count between two products, where a mask leaves out those behind the diagonal (causal attention). In: the
-// nodes between the products. Out: how far ahead of its row a column may be that still counts; nothing where all may.
+// Which columns of a row count between two products, where a mask leaves out those too far ahead of the diagonal (causal attention), or
+// too far behind it (a sliding window). In: the nodes between the products. Out: how far from its row a column may be that still
+// counts, on either side; nothing where all may.
 //
-// Nodes are evaluated in part, for a column so far ahead that the mask excludes it: what the mask puts there is -Infinity, which a
+// Nodes are evaluated in part, for a column so far away that the mask excludes it: what the mask puts there is -Infinity, which a
 // maximum passes over; of which, less the largest of the row, exp makes 0, which a sum passes over; and 0 times one over that sum is 0.
 // What the second product would multiply by 0 is left out where that is 0 (chain-finite.ts).
 import { at } from '@tsinductor/base';
@@ -24,16 +25,34 @@ interface Between {
   readonly weights: BufferId;
 }
 
-/** Columns up to row + this many count, where that is less than all. */
-export function columnsAhead(between: Between): number | undefined {
-  const ahead = between.nodes.map((node) => diagonalOf(node, between)).find((found) => found !== undefined);
-  if (ahead === undefined || ahead < 0) return undefined;
+/** On which side of a row's place on the diagonal columns lie. */
+type Side = 'ahead' | 'behind';
+
+/** Columns from row - `behind` to row + `ahead` count; undefined: all on that side. */
+export type ColumnBounds = Readonly<Record<Side, number | undefined>>;
+
+/** Undefined where all columns count. Each row has one that does. */
+export function columnBounds(between: Between): ColumnBounds | undefined {
+  const [ahead, behind] = [boundOn('ahead', between), boundOn('behind', between)];
+  const hasColumns = behind === undefined || reachesRows(between, behind);
+  return ahead === undefined && (behind === undefined || !hasColumns)
+    ? undefined
+    : { ahead, behind: hasColumns ? behind : undefined };
+}
+
+/** Whether the last row is no further from the last column than this. */
+const reachesRows = ({ rows, columns }: Between, behind: number): boolean =>
+  rows.extent.kind === 'int' && columns.kind === 'int' && rows.extent.value <= columns.value + behind;
+
+function boundOn(side: Side, between: Between): number | undefined {
+  const by = between.nodes.map((node) => diagonalOf(node, side, between)).find((found) => found !== undefined);
+  if (by === undefined || by < 0) return undefined;
   const known = new Map<BufferId, KnownBuffer>();
   for (const node of between.nodes) {
     if (innerLoops(node, between).length === 0) continue;
     const column = columnOf(node, between);
     if (column === undefined) return undefined;
-    const masked: Masked = { ...between, column, ahead, known };
+    const masked: Masked = { ...between, column, bound: { side, by }, known };
     if (node.kind === 'reduce') {
       if (!passesOver(node.step, masked)) return undefined;
     } else if (node.kind === 'map') {
@@ -43,7 +62,7 @@ export function columnsAhead(between: Between): number | undefined {
       });
     } else return undefined;
   }
-  return known.get(between.weights)?.value === 'zero' ? ahead : undefined;
+  return known.get(between.weights)?.value === 'zero' ? by : undefined;
 }
 
 /** What is known of a buffer's elements, which lie there. */
@@ -56,10 +75,16 @@ interface KnownBuffer {
 const inColumn = (place: Index, column: Axis): Index =>
   substitute(place, new Map([[column.name, axisIndex({ ...column, name: 'column' })]]));
 
+/** How far from its row a column may be. */
+interface Bound {
+  readonly side: Side;
+  readonly by: number;
+}
+
 interface Masked extends Between {
   /** The loop over columns. */
   readonly column: Axis;
-  readonly ahead: number;
+  readonly bound: Bound;
   /** What is known of buffers in excluded columns. */
   readonly known: ReadonlyMap<BufferId, KnownBuffer>;
 }
@@ -75,29 +100,28 @@ export function columnOf(node: LoopNode, between: Pick<Between, 'outer' | 'colum
   return others.length === 0 && column !== undefined && equal(column.extent, columns) ? column : undefined;
 }
 
-/** The first comparison of row and column in a node, as how far ahead columns may be. */
-function diagonalOf(node: LoopNode, between: Between): number | undefined {
+/** The first comparison of row and column in a node that bounds that side, as how far columns may be. */
+function diagonalOf(node: LoopNode, side: Side, between: Between): number | undefined {
   const column = columnOf(node, between);
   const body = node.kind === 'map' ? node.body : node.kind === 'reduce' ? node.step : undefined;
   if (column === undefined || body === undefined) return undefined;
-  return body.nodes
-    .map((scalar) => aheadIn(body, scalar, { rows: between.rows, column }))
-    .find((ahead) => ahead !== undefined);
+  const bounds = body.nodes.map((scalar) => boundBy(body, scalar, { rows: between.rows, column }));
+  return bounds.find((bound) => bound?.side === side)?.by;
 }
 
 type Axes = Pick<Masked, 'rows' | 'column'>;
 
-/** `row + c >= column` and the like: how far ahead a column may be for which it holds. */
-function aheadIn(body: Body, scalar: Scalar, { rows, column }: Axes): number | undefined {
+/** `row + by >= column`, `column + by >= row` and the like: how far a column may be for which it holds. */
+function boundBy(body: Body, scalar: Scalar, { rows, column }: Axes): Bound | undefined {
   if (scalar.kind !== 'apply') return undefined;
   const form = comparisons[scalar.op];
   if (form === undefined) return undefined;
   const [left, right] = scalar.args.map((id) => indexOf(body, id));
   if (left === undefined || right === undefined) return undefined;
-  // What is compared with 0: it is to fall by one from each column to the next, and to grow as much from row to row.
+  // What is compared with 0: from each column to the next it changes by one, and as much the other way from row to row.
   const margin = add(form.isAtLeast ? subtract(left, right) : subtract(right, left), int(form.isStrict ? -1 : 0));
-  const [down, along] = [coefficientOf(margin, rows), coefficientOf(margin, column)];
-  if (down === undefined || along === undefined || !equal(down, int(1)) || !equal(along, int(-1))) return undefined;
+  const side = sideOf(coefficientOf(margin, rows), coefficientOf(margin, column));
+  if (side === undefined) return undefined;
   const rest = substitute(
     margin,
     new Map([
@@ -105,7 +129,14 @@ function aheadIn(body: Body, scalar: Scalar, { rows, column }: Axes): number | u
       [column.name, int(0)],
     ]),
   );
-  return rest.kind === 'int' ? rest.value : undefined;
+  return rest.kind === 'int' ? { side, by: rest.value } : undefined;
+}
+
+/** By what a margin changes from row to row, and from column to column. */
+function sideOf(down: Index | undefined, along: Index | undefined): Side | undefined {
+  const isBy = (one: Index | undefined, step: number): boolean => one !== undefined && equal(one, int(step));
+  if (isBy(down, 1) && isBy(along, -1)) return 'ahead';
+  return isBy(down, -1) && isBy(along, 1) ? 'behind' : undefined;
 }
 
 const comparisons: Readonly<Record<string, { readonly isAtLeast: boolean; readonly isStrict: boolean }>> = {
@@ -182,7 +213,7 @@ const either = ({ value }: Call): Known => (value(0) === 'false' || value(1) ===
 
 /** What ops make of what is known; of all others nothing is. */
 const rules: Readonly<Partial<Record<PointwiseName, (call: Call) => Known>>> = {
-  where: ({ value }) => (value(0) === 'false' ? value(2) : 'unknown'),
+  where: ({ value }) => (value(0) === 'false' || value(1) === value(2) ? value(2) : 'unknown'),
   logicalAnd: either,
   bitwiseAnd: either,
   sub: ({ body, args, masked, value }) =>
@@ -195,7 +226,10 @@ const rules: Readonly<Partial<Record<PointwiseName, (call: Call) => Known>>> = {
 
 function appliedTo(body: Body, scalar: Scalar & { readonly kind: 'apply' }, masked: Masked): Known {
   const { op, args } = scalar;
-  if (comparisons[op] !== undefined) return aheadIn(body, scalar, masked) === masked.ahead ? 'false' : 'unknown';
+  if (comparisons[op] !== undefined) {
+    const bound = boundBy(body, scalar, masked);
+    return bound?.side === masked.bound.side && bound.by === masked.bound.by ? 'false' : 'unknown';
+  }
   const value = (position: number): Known => {
     const id = args[position];
     return id === undefined ? 'unknown' : valueOf(body, id, masked);
@@ -216,19 +250,41 @@ function stepOf(node: LoopNode | undefined, op: PointwiseName): (Scalar & { read
 
 /** Whether a value is the largest of its row, which is NaN or infinite only where the whole row is undefined. */
 const isOfRow = (body: Body, id: ScalarId | undefined, masked: Masked): boolean =>
-  stepOf(makerOf(loadedBy(body, id), masked), 'maximum') !== undefined;
+  stepOf(makerOf(totalLoadedBy(body, id, Number.isFinite), masked), 'maximum') !== undefined;
 
 const loadedBy = (body: Body, id: ScalarId | undefined): BufferId | undefined => {
   const scalar = id === undefined ? undefined : at(body.nodes, id);
   return scalar?.kind === 'load' && scalar.mask === undefined ? scalar.buffer : undefined;
 };
 
+const finiteNumber = (scalar: Scalar | undefined): number =>
+  scalar?.kind === 'constant' && typeof scalar.value === 'number' ? scalar.value : NaN;
+
+/** The same of a total in whose place a row without columns has another number: `where(x == c, number, x)`. */
+function totalLoadedBy(
+  body: Body,
+  id: ScalarId | undefined,
+  isAllowed: (number: number) => boolean,
+): BufferId | undefined {
+  const scalar = id === undefined ? undefined : at(body.nodes, id);
+  if (scalar?.kind !== 'apply' || scalar.op !== 'where') return loadedBy(body, id);
+  const [condition, number] = scalar.args.map((arg) => at(body.nodes, arg));
+  const total = loadedBy(body, scalar.args[2]);
+  const isCompared = isEquality(condition) && condition.args.some((arg) => loadedBy(body, arg) === total);
+  return isCompared && isAllowed(finiteNumber(number)) ? total : undefined;
+}
+
+const isEquality = (scalar: Scalar | undefined): scalar is Scalar & { readonly kind: 'apply' } =>
+  scalar?.kind === 'apply' && scalar.op === 'eq';
+
 /** The buffer of which a value is one over an element. */
 function reciprocalOf(body: Body, id: ScalarId | undefined, masked: Masked): BufferId | undefined {
   const maker = makerOf(loadedBy(body, id), masked);
   if (maker?.kind !== 'map' || maker.body.results.length !== 1) return undefined;
   const scalar = at(maker.body.nodes, at(maker.body.results, 0));
-  return scalar.kind === 'apply' && scalar.op === 'reciprocal' ? loadedBy(maker.body, scalar.args[0]) : undefined;
+  return scalar.kind === 'apply' && scalar.op === 'reciprocal'
+    ? totalLoadedBy(maker.body, scalar.args[0], (number) => Number.isFinite(1 / number))
+    : undefined;
 }
 
 /**

@@ -6,7 +6,8 @@ import { coefficientOf, equal, int } from '@tsinductor/ir';
 import type { Axis, BufferId, LoopNode, LoopTree, NodeRef } from '@tsinductor/ir';
 import { nodeAt } from '../plan/planning.ts';
 import type { Planning } from '../plan/planning.ts';
-import { columnOf, columnsAhead } from './chain-mask.ts';
+import { columnBounds, columnOf } from './chain-mask.ts';
+import type { ColumnBounds } from './chain-mask.ts';
 import type { MapNode } from './epilogue.ts';
 import { orient, planProduct } from './plan.ts';
 import type { Contract } from './plan.ts';
@@ -28,13 +29,12 @@ export interface Chain {
   readonly kept: ReadonlyMap<BufferId, number>;
   /** What is written over another, whose row nobody reads any more: by what it takes the place of. */
   readonly over: ReadonlyMap<BufferId, BufferId>;
-  /** The loops over columns of a row, where a mask leaves columns out: up to which of them count. */
+  /** The loops over columns of a row, where a mask leaves columns out: which of them count. */
   readonly mask: ColumnMask | undefined;
 }
 
-/** Columns up to row + `ahead` count. */
 interface ColumnMask {
-  readonly ahead: number;
+  readonly bounds: ColumnBounds;
   readonly columns: ReadonlySet<string>;
 }
 
@@ -99,9 +99,9 @@ function maskOf(planning: Planning, steps: readonly Step[]): ColumnMask | undefi
   const nodes = nodesOfStep(planning, middle);
   const outer = new Set(planning.group.nest.loops.map(({ axis }) => axis.name));
   const between = { nodes, rows: m, outer, columns: n.extent, weights: last.node.a.buffer };
-  const ahead = columnsAhead(between);
+  const bounds = columnBounds(between);
   const columns = new Set(nodes.flatMap((node) => columnOf(node, between)?.name ?? []));
-  return ahead === undefined ? undefined : { ahead, columns };
+  return bounds && { bounds, columns };
 }
 
 /** The children of the nest: products with the maps at their elements, and what is between them. */

@@ -2,7 +2,7 @@
 // rows of the first product into scratch, runs over each of them, and multiplies them by the second operand of the other. What lies
 // between the products stays in a cache. Second operands that tiles would have packed are packed once for all blocks, before.
 import { at, get } from '@tsinductor/base';
-import { bindAxis, emptyFrame, nodesBelow, staticValue, typicalValue } from '@tsinductor/codegen';
+import { bindAxis, emptyFrame, staticValue, typicalValue } from '@tsinductor/codegen';
 import type { Frame } from '@tsinductor/codegen';
 import {
   add,
@@ -16,7 +16,7 @@ import {
   subtract,
   substitute,
 } from '@tsinductor/ir';
-import type { Axis, BufferId, Index, LoopNode, LoopTree } from '@tsinductor/ir';
+import type { Axis, BufferId, Index, LoopTree } from '@tsinductor/ir';
 import { nodesOf as nodesInTree } from '../plan/planning.ts';
 import { pointWork } from '../plan/work.ts';
 import { scalarLoop } from '../write/loops.ts';
@@ -24,7 +24,9 @@ import type { Nest } from '../write/nest.ts';
 import { writeWithin } from '../write/region.ts';
 import { round, targetOf, writeUnit } from './blocks.ts';
 import type { PanelMemory } from './blocks.ts';
-import { checkFinite, whereFinite } from './chain-finite.ts';
+import { columnsFor, withinColumns } from './chain-columns.ts';
+import type { BlockOfRows, Columns } from './chain-columns.ts';
+import { checkFinite } from './chain-finite.ts';
 import type { FiniteCheck } from './chain-finite.ts';
 import { planChain } from './chain-plan.ts';
 import type { Chain, Step } from './chain-plan.ts';
@@ -178,10 +180,10 @@ function writeBlockOfRows(nest: Nest, { chain, products, finite }: Written, unit
   };
   keepRows(nest, chain, from);
   const frame = [...point].reduce((open: Frame, [name, value]) => bindAxis(open, name, value), emptyFrame);
-  const columns = columnsFor(nest, { chain, products, finite }, { point, to: range.to });
+  const columns = columnsFor(nest, { chain, first: at([...products.values()], 0), finite }, { point, range });
   for (const step of chain.steps) {
     if (step.kind === 'rows') {
-      const { masked, tree } = upToColumn(nest, chain, { tree: step.tree, columns });
+      const { masked, tree } = withinColumns(nest, chain, { tree: step.tree, columns });
       scalarLoop(nest, { axis: m, ...range }, (row) => {
         writeWithin(masked, tree, bindAxis(frame, m.name, row));
       });
@@ -190,54 +192,6 @@ function writeBlockOfRows(nest: Nest, { chain, products, finite }: Written, unit
     const prepared = products.get(step.node);
     if (prepared !== undefined) writeProduct(nest, { chain, maps: step.maps, prepared }, { point, range, columns });
   }
-}
-
-/**
- * How many columns count for rows that end at `to`: whole panels of the first product, or all where a product by 0 is not 0;
- * undefined: all.
- */
-function columnsFor(nest: Nest, { chain, products, finite }: Written, { point, to }: Until): Index | undefined {
-  const [prepared] = products.values();
-  if (chain.mask === undefined || finite === undefined || prepared === undefined) return undefined;
-  const { plan, oriented } = prepared;
-  const { extent } = oriented.n;
-  const width = plan.vectors * plan.lanes;
-  const panels = multiply(ceilDivide(add(to, int(chain.mask.ahead)), int(width)), int(width));
-  const axis = { name: 'columns', extent: add(extent, int(1)) };
-  const ifFinite = minimum(panels, extent);
-  const named = whereFinite(nest, finite, { point, ifFinite, otherwise: extent, axis });
-  const all = staticValue(extent);
-  if (named.kind === 'axis' && all !== undefined && all % width === 0)
-    nest.memory.multiples.set(named.axis.name, width);
-  return named;
-}
-
-interface Until {
-  readonly point: ReadonlyMap<string, Index>;
-  readonly to: Index;
-}
-
-interface UpTo {
-  readonly tree: LoopTree;
-  readonly columns: Index | undefined;
-}
-
-/** The loops of one row over so many columns. */
-function upToColumn(nest: Nest, { mask }: Chain, { tree, columns }: UpTo): { masked: Nest; tree: LoopTree } {
-  if (mask === undefined || columns === undefined) return { masked: nest, tree };
-  const shorter = (axis: Axis): Axis => (mask.columns.has(axis.name) ? { ...axis, extent: columns } : axis);
-  const inNode = (node: LoopNode): LoopNode => {
-    const axes = node.axes.map(shorter);
-    return node.kind === 'reduce' ? { ...node, axes, over: node.over.map(shorter) } : { ...node, axes };
-  };
-  const below = new Set(nodesBelow(tree));
-  const inTree = (own: LoopTree): LoopTree => ({
-    ...own,
-    loops: own.loops.map((band) => ({ ...band, axis: shorter(band.axis) })),
-    children: own.children.map((child) => (child.kind === 'loops' ? inTree(child) : child)),
-  });
-  const nodes = nest.group.nodes.map((node, index) => (below.has(index) ? inNode(node) : node));
-  return { masked: { ...nest, group: { ...nest.group, nodes } }, tree: inTree(tree) };
 }
 
 /** Scratch for what one step leaves for another: its rows count from the first of the block. */
@@ -266,11 +220,9 @@ interface Multiplying {
   readonly prepared: Prepared;
 }
 
-interface Block {
-  readonly point: ReadonlyMap<string, Index>;
-  readonly range: AxisPart;
-  /** How many columns of a row count, where not all do. */
-  readonly columns: Index | undefined;
+interface Block extends BlockOfRows {
+  /** Those that count, where not all do. */
+  readonly columns: Columns | undefined;
 }
 
 function writeProduct(nest: Nest, { chain, maps, prepared }: Multiplying, { point, range, columns }: Block): void {
@@ -291,12 +243,24 @@ function writeProduct(nest: Nest, { chain, maps, prepared }: Multiplying, { poin
   const batch = wholePoint(oriented, point);
   const here: Oriented = { ...oriented, a, node: { ...node, writes } };
   const target = prepared.target ?? resultOf(nest, node);
+  const inMemory = panels === undefined ? undefined : memoryOf(panels, batch);
   // The first product makes the columns that the second sums over.
-  const isFirst = isKept(out);
-  const parts = { rows: range, columns: { from: int(0), to: (isFirst ? columns : undefined) ?? n.extent }, maps };
-  const points = isFirst || columns === undefined ? {} : { points: columns };
-  const inMemory = panels === undefined ? {} : { panels: memoryOf(panels, batch) };
-  writeUnit(nest, { oriented: here, plan, batch, target, ...points }, { ...parts, ...inMemory });
+  if (isKept(out) || columns === undefined) {
+    const parts = { rows: range, columns: isKept(out) && columns ? columns : { from: int(0), to: n.extent }, maps };
+    writeUnit(nest, { oriented: here, plan, batch, target }, { ...parts, ...(inMemory && { panels: inMemory }) });
+    return;
+  }
+  const { from, count } = columns;
+  const first = inMemory && { ...inMemory, base: add(inMemory.base, multiply(from, int(plan.vectors * plan.lanes))) };
+  const parts = { rows: range, columns: { from: int(0), to: n.extent }, maps, ...(first && { panels: first }) };
+  writeUnit(nest, { oriented: summedFrom(here, from), plan, batch, target, points: count }, parts);
+}
+
+/** A product whose sums begin at some point of k. */
+function summedFrom(oriented: Oriented, from: Index): Oriented {
+  const { a, b, k } = oriented;
+  const moved = new Map([[k.name, add(axisIndex(k), from)]]);
+  return { ...oriented, a: { ...a, at: substitute(a.at, moved) }, b: { ...b, at: substitute(b.at, moved) } };
 }
 
 /** The panels of one point of the batch. */
