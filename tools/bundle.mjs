@@ -233,7 +233,7 @@ const graphTask = 'graph-task.js';
 async function writeWorkers() {
   await build({
     ...settings,
-    entryPoints: ['coordinator-thread', 'coordinator', 'build-task', 'build-process', 'remote-thread'].map(
+    entryPoints: ['coordinator-thread', 'coordinator', 'build-task', 'build-process', 'remote-thread', 'time-code'].map(
       (name) => `${packages}/compiler/dist/build/workers/${name}.js`,
     ),
     outdir: `${lib}/workers`,

@@ -30,7 +30,7 @@ describe('mode', () => {
   });
 
   test('max-autotune and max-autotune-no-cudagraphs let a clock decide', () => {
-    const options = { benchmarkFusion: true, comboKernels: true, benchmarkComboKernel: true };
+    const options = { maxAutotuneGemm: true, benchmarkFusion: true, comboKernels: true, benchmarkComboKernel: true };
     const measured = keyUnder({ options });
     expect(measured).not.toBe(keyUnder({}));
     expect(keyUnder({ mode: 'max-autotune-no-cudagraphs' })).toBe(measured);
@@ -38,7 +38,7 @@ describe('mode', () => {
   });
 
   test('lies below the options of the same call', () => {
-    const off = { benchmarkFusion: false, combo_kernels: false, benchmarkComboKernel: false };
+    const off = { maxAutotuneGemm: false, benchmarkFusion: false, combo_kernels: false, benchmarkComboKernel: false };
     expect(keyUnder({ mode: 'max-autotune', options: off })).toBe(keyUnder({}));
   });
 

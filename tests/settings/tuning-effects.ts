@@ -2,9 +2,10 @@
 import { chmodSync, existsSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from '@jest/globals';
-import { reset, setConfig, zeros } from 'tsinductor';
+import { randn, reset, setConfig, zeros } from 'tsinductor';
+import type { Tensor } from 'tsinductor';
 import { constexpr, f32, kernel, ptr } from 'tsinductor/dsl';
-import { freshDirectory, warningsOf } from './effect.ts';
+import { freshDirectory, reportOf, stderrOf, warningsOf } from './effect.ts';
 import type { Effect, Options } from './effect.ts';
 
 const bench = { warmup: 1, rep: 1 };
@@ -40,7 +41,60 @@ export function restored(effect: Effect, more: Options = {}): Effect {
   };
 }
 
+const product = (a: Tensor, b: Tensor): Tensor => a.matmul(b);
+const operands = (): Tensor[] => [randn([96, 70]), randn([70, 90])];
+
+/** What is told while a product is compiled, and what was decided of it. */
+function tunedUnder(options: Options): { readonly told: readonly string[]; readonly decisions: readonly string[] } {
+  let decisions: readonly string[] = [];
+  setConfig({ autotuneLocalCache: false });
+  const all = { forceDisableCaches: true, ...options };
+  const text = stderrOf(() => {
+    decisions = reportOf(product, operands(), all).decisions.flatMap((one) =>
+      one.kind === 'tuned' ? [one.reason] : [],
+    );
+  });
+  return { told: text.split('\n').filter((line) => line !== ''), decisions };
+}
+
+/** The rows of a report that tell of a candidate. */
+const rowsOf = (options: Options): number =>
+  tunedUnder({ maxAutotuneGemm: true, ...options }).told.filter((line) => /^ {2}[0-9.]+ ms|^ {2}failed/.test(line))
+    .length;
+
+const quiet = { maxAutotuneReportChoicesStats: false };
+
 export const tuningEffects = {
+  maxAutotune: restored(() => {
+    expect(tunedUnder(quiet).decisions).toEqual([]);
+    expect(tunedUnder({ ...quiet, maxAutotune: true }).decisions).toHaveLength(1);
+    const softmax = (x: Tensor): Tensor => x.softmax(0);
+    const decided = (maxAutotune: boolean): string =>
+      JSON.stringify(reportOf(softmax, [randn([300, 200])], { ...quiet, maxAutotune }).decisions);
+    expect([decided(false), decided(true)].map((text) => text.includes('measured'))).toEqual([false, true]);
+  }),
+  maxAutotuneGemm: restored(() => {
+    expect(tunedUnder({ ...quiet, maxAutotuneGemm: true }).decisions).toEqual([expect.stringMatching(/measured now/)]);
+  }),
+  maxAutotuneGemmSearchSpace: restored(() => {
+    // Each process takes longer than it may, so that all are told of, and none is run.
+    const all = { autotuneNumChoicesDisplayed: null, maxAutotuneSubprocResultTimeoutSeconds: 0.01 };
+    const few = rowsOf(all);
+    expect(rowsOf({ ...all, maxAutotuneGemmSearchSpace: 'EXHAUSTIVE' })).toBeGreaterThan(few);
+  }),
+  maxAutotuneReportChoicesStats: restored(() => {
+    expect(tunedUnder({ ...quiet, maxAutotuneGemm: true }).told).toEqual([]);
+    expect(rowsOf({})).toBeGreaterThan(3);
+  }),
+  autotuneNumChoicesDisplayed: restored(() => {
+    expect(rowsOf({ autotuneNumChoicesDisplayed: 3 })).toBe(3);
+    expect(rowsOf({ autotuneNumChoicesDisplayed: null })).toBeGreaterThan(3);
+  }),
+  maxAutotuneSubprocResultTimeoutSeconds: restored(() => {
+    const { told } = tunedUnder({ maxAutotuneGemm: true, maxAutotuneSubprocResultTimeoutSeconds: 0.01 });
+    expect(told.some((line) => line.includes('failed: it took more than 0.01 s'))).toBe(true);
+    expect(told.some((line) => line.includes('taken: as all groups'))).toBe(true);
+  }),
   autotuneLocalCache: restored(() => {
     const autotuneCacheDir = freshDirectory();
     const measured = (autotuneLocalCache: boolean): number => measuredUnder({ autotuneCacheDir, autotuneLocalCache });

@@ -4,11 +4,12 @@ import { createHash } from 'node:crypto';
 import { describe, expect, test } from '@jest/globals';
 import { at } from '@tsinductor/base';
 import { add, evaluateIndex, int } from '@tsinductor/ir';
-import { bindSchedule, generateBatch, generateCpp } from './generate.ts';
+import { bindSchedule, generateCpp } from './generate.ts';
 import type { Family } from './machine/facts.ts';
 import type { Isa } from './machine/isa.ts';
 import type { CpuTarget } from './machine/target.ts';
 import { runKernels } from './test-support/kernel-run.ts';
+import { differencesOf, expectations } from './test-support/native-differences.ts';
 import {
   cases,
   compileNative,
@@ -17,7 +18,6 @@ import {
   expected,
   hasCompiler,
   inputsOf,
-  makeElements,
   runnable,
   runsHere,
 } from '@tsinductor/testing/loops';
@@ -123,51 +123,6 @@ const large: readonly Case[] = [
   cases.product({ m: 40, n: 33, k: 50, dtype: 'i32' }),
   ...cases.largeWindows,
 ];
-
-interface Expectation {
-  readonly inputs: ReturnType<typeof inputsOf>;
-  readonly wanted: ReturnType<typeof expected>;
-}
-
-/** What the interpreter computes is the same for every target: it is computed once for each case. */
-const expectations = new Map<Case, Expectation>();
-
-function expectationOf(one: Case): Expectation {
-  const known = expectations.get(one);
-  if (known !== undefined) return known;
-  const inputs = inputsOf(one);
-  const made = { inputs, wanted: expected(one, inputs) };
-  expectations.set(one, made);
-  return made;
-}
-
-/** What compiled code computes otherwise than the interpreter, for cases that are compiled together. */
-function differencesOf(all: readonly Case[], target: CpuTarget): readonly string[] {
-  const { units, programs } = generateBatch(
-    all.map((one) => one.schedule),
-    target,
-  );
-  const compiled = compileNative(units, ['-O1']);
-  try {
-    return all.flatMap((one, position) => {
-      const { entry, workspaceBytes } = at(programs, position);
-      const { inputs, wanted } = expectationOf(one);
-      const bytes = evaluateIndex(workspaceBytes, { sizes: one.sizes });
-      const buffers = entryBuffers(one.schedule, { inputs, sizes: one.sizes }, bytes);
-      const { threads } = target;
-      const { status } = compiled.call(entry, { buffers, sizes: [...one.sizes.values()], threads, repeats: 0 });
-      const actual = wanted.map((array, output) => {
-        const { dtype } = at(one.schedule.program.buffers, at(one.schedule.program.outputs, output));
-        const copy = makeElements(dtype, array.length);
-        new Uint8Array(copy.buffer).set(at(buffers, one.schedule.program.inputs.length + output));
-        return copy;
-      });
-      return [...(status === 0 ? [] : [`${one.name}: status ${String(status)}`]), ...differences(one, actual, wanted)];
-    });
-  } finally {
-    compiled.dispose();
-  }
-}
 
 /** Rows that are scanned in chunks where there are threads enough, some lanes of the last vector among them, and what is not. */
 const longScans: readonly Case[] = [

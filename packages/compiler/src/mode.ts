@@ -6,8 +6,13 @@ import type { Device } from '@tsinductor/tensor/internal';
 
 export type Mode = 'default' | 'reduce-overhead' | 'max-autotune' | 'max-autotune-no-cudagraphs';
 
-/** What a clock can decide is decided by one: which groups are fused, and which independent ones share a kernel. */
-const measured: ConfigPatch = { benchmarkFusion: true, comboKernels: true, benchmarkComboKernel: true };
+/** What a clock can decide is decided by one: which groups are fused, which independent ones share a kernel, how products are tiled. */
+const measured: ConfigPatch = {
+  maxAutotuneGemm: true,
+  benchmarkFusion: true,
+  comboKernels: true,
+  benchmarkComboKernel: true,
+};
 
 const patches: Readonly<Record<Mode, ConfigPatch>> = {
   default: {},
@@ -35,7 +40,8 @@ interface Asked {
 /** The settings under a mode and the options beside it. */
 export function configUnder(base: Config, { mode, patch }: Asked): Config {
   const underMode = mode === undefined || mode === 'default' ? base : withConfig(base, patches[mode], 'options');
-  return patch === undefined ? underMode : withConfig(underMode, patch, 'options');
+  const given = patch === undefined ? underMode : withConfig(underMode, patch, 'options');
+  return given.maxAutotune && !given.benchmarkFusion ? withConfig(given, measured, 'options') : given;
 }
 
 /** Throws UserError MODE_NOT_BUILT where the mode has a part on that device that is not built. */

@@ -18,8 +18,8 @@ export type Backend = 'inductor' | 'eager' | 'aot_eager' | CustomBackend;
 
 export interface CompileOptions {
   /**
-   * What the compiler may spend, as torch.compile's. `max-autotune-no-cudagraphs` builds and times what would be fused and what would
-   * share a kernel, and keeps what is no slower; `max-autotune` is the same on the CPU. What CUDA graphs are needed for is
+   * What the compiler may spend, as torch.compile's. `max-autotune-no-cudagraphs` builds and times what would be fused, what would
+   * share a kernel, and how products are tiled, and keeps what is no slower; `max-autotune` is the same on the CPU. What CUDA graphs are needed for is
    * an error until they are built: `reduce-overhead`, and `max-autotune` of tensors on a CUDA device.
    */
   readonly mode?: Mode;

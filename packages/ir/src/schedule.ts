@@ -54,6 +54,8 @@ export interface Group {
   readonly locals: readonly LocalBuffer[];
   readonly reads: readonly BufferId[];
   readonly writes: readonly BufferId[];
+  /** Choices of the target, by name, that are others for this group than for all: what a clock has found to be faster. */
+  readonly choices?: Readonly<Record<string, unknown>>;
 }
 
 /** A place of a temporary, at `offset` bytes (a multiple of 64); lifetimes [first, last] are positions in `groups`. */
@@ -116,6 +118,8 @@ export type Decision = { readonly stage?: string } & (
       readonly operations: number;
       readonly reason: string;
     }
+  /** Choices of the target that a clock has made for a group, or has found no better than those for all. */
+  | { readonly kind: 'tuned'; readonly group: string; readonly choices: string; readonly reason: string }
   /** How a kernel moves memory: the rule that says so, and what it does to which buffers, by the kernel's names for them. */
   | {
       readonly kind: 'traffic';

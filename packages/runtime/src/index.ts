@@ -28,6 +28,7 @@ export { createStoragePool, sizeClassOf } from './storage-pool.ts';
 export type { Block, StoragePool } from './storage-pool.ts';
 export { deviceLimits } from './garbage-budget.ts';
 export { Reclaimer } from './reclaimer.ts';
+export { runCommandSync } from './run-command.ts';
 export { createWatcher } from './watcher.ts';
 export type { Watcher, WatchListener } from './watcher.ts';
 export { describePlace, findToolchain, knownToolchain, requireToolchain, withFlags } from './toolchain.ts';

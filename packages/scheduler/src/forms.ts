@@ -86,6 +86,9 @@ export const groupsForm: Form<Groups> = {
   },
 };
 
+/** A function, as all that this package exports is loaded when it is called. */
+export const formOfSchedules = (): Form<Schedule> => scheduleForm;
+
 export const scheduleForm: Form<Schedule> = {
   print: printSchedule,
   summary: ({ groups, workspaceBytes }) =>

@@ -1,4 +1,5 @@
 // The public API of @tsinductor/scheduler: re-exports only.
 export { inlineValues, schedule, schedulingOf } from './schedule.ts';
 export { scheduleSteps } from './steps.ts';
+export { formOfSchedules } from './forms.ts';
 export type { Measure } from './fusion-trial.ts';

@@ -33,6 +33,17 @@ export function choicesFor({ family = 'other', caches = standardCaches }: Choice
   return Object.fromEntries(entries) as Choices;
 }
 
+/** Other choices for one group; a register tile for some instruction sets. */
+export type ContractPatch = Partial<
+  Omit<ContractChoices, 'registerTiles'> & { readonly registerTiles: Partial<ContractChoices['registerTiles']> }
+>;
+
+/** The values for a group that has some of its own. */
+export function choicesOfGroup(target: ChoiceTarget, patch: ContractPatch = {}): Choices {
+  const all = choicesFor(target);
+  return { ...all, ...patch, registerTiles: { ...all.registerTiles, ...patch.registerTiles } };
+}
+
 /** Of an array next to the caches: so large that the last level may not have it, or that its results are written by non-temporal stores. */
 export type Extent = 'large' | 'huge';
 

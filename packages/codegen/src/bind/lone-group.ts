@@ -154,6 +154,7 @@ function renumbered(group: Group, renumbering: Renumbering, naming: Naming): Gro
     locals: group.locals.map((local) => ({ ...local, buffer: get(numbers, local.buffer) })),
     reads: all(group.reads),
     writes: all(group.writes),
+    ...(group.choices && { choices: group.choices }),
   };
 }
 

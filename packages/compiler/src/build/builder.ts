@@ -5,7 +5,7 @@ import { delimiter } from 'node:path';
 import { invariant, ToolchainError } from '@tsinductor/base';
 import type { RecordStore } from '@tsinductor/cache';
 import type { Config } from '@tsinductor/config';
-import { findCudaToolkit, requireCudaToolkit, withCudaFlags } from '@tsinductor/runtime';
+import { buildBridge, findCudaToolkit, requireCudaToolkit, requireToolchain, withCudaFlags } from '@tsinductor/runtime';
 import type { Bridge, CudaToolkit, CudaToolkitReport } from '@tsinductor/runtime';
 import type { Announcer } from './announcer.ts';
 import { Artifacts, placeOfArtifacts } from './artifacts.ts';
@@ -80,6 +80,11 @@ export class Builder implements Disposable {
   /** The bridge that lies in the cache, for the compiler that was found before: nothing is started, and nothing built. */
   builtBridge(config: Config = this.config): Bridge | undefined {
     return this.#machines.built(config, this.artifacts(config).place);
+  }
+
+  /** Where the bridge of a machine lies, for another process; built if need be. */
+  bridgePath({ report }: NativeMachine): string {
+    return buildBridge({ toolchain: requireToolchain(report), ...this.artifacts().place });
   }
 
   /** Whether all is known of the machine, and its bridge is built: then asking for it waits for nothing. */

@@ -13,6 +13,7 @@ import type { NativeMachine } from './machine.ts';
 import type { CppContext } from './pipeline.ts';
 import { targetOf } from './stage-options.ts';
 import { constantsBlock } from '../run/plan.ts';
+import { tuneContractions, tunesContractions } from './tuning/tune-contractions.ts';
 import { isClocked } from '../profile/open-profile.ts';
 
 /** What builds and runs, and for which settings. */
@@ -30,11 +31,12 @@ export function clockOf(builder: Builder, config: Config): Measure | undefined {
 }
 
 /** What native code is made for on this machine, and by which clock. */
-export const cppContextOf = (builder: Builder, machine: NativeMachine, config: Config): CppContext => ({
-  config,
-  target: { ...targetOf(machine, config), clocks: isClocked(config) },
-  measure: clockOf(builder, config),
-});
+export function cppContextOf(builder: Builder, machine: NativeMachine, config: Config): CppContext {
+  const target = { ...targetOf(machine, config), clocks: isClocked(config) };
+  const tuning = { builder, machine, config, target: targetOf(machine, config) };
+  const tune = tunesContractions(config) ? (plan: Schedule): Schedule => tuneContractions(plan, tuning) : undefined;
+  return { config, target, measure: clockOf(builder, config), tune };
+}
 
 /** Milliseconds of a run of `plan`, which has no symbolic sizes. Blocks while it is built. */
 function measureSchedule(plan: Schedule, { builder, machine, config }: Clock): number {

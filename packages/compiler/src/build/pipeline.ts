@@ -15,7 +15,7 @@ import type { Graph } from '@tsinductor/graph';
 import { printProgram, verifyProgram } from '@tsinductor/ir';
 import type { LoopNode, LoopProgram, Schedule } from '@tsinductor/ir';
 import { lowerGraph } from '@tsinductor/lowering';
-import { scheduleSteps, schedulingOf } from '@tsinductor/scheduler';
+import { formOfSchedules, scheduleSteps, schedulingOf } from '@tsinductor/scheduler';
 import type { Measure } from '@tsinductor/scheduler';
 import type { Config } from '@tsinductor/config';
 import { indexIntoNothing, unknownStage } from '../errors.ts';
@@ -32,6 +32,8 @@ interface PlanContext {
 
 export interface CppContext extends PlanContext {
   readonly target: CpuTarget;
+  /** Gives groups choices of their own, where the settings ask a clock. */
+  readonly tune?: ((schedule: Schedule) => Schedule) | undefined;
 }
 
 export interface CudaContext extends PlanContext {
@@ -75,6 +77,14 @@ const refuseFutile: Stage<LoopProgram, LoopProgram, PlanContext> = {
     return program;
   },
 };
+
+/** A function, as the scheduler is loaded when it is called. */
+const tuneStage = (): Stage<Schedule, Schedule, CppContext> => ({
+  name: 'tune',
+  doc: 'groups with matrix products have the choices that a clock has made, where the settings ask for it',
+  makes: formOfSchedules(),
+  run: (schedule, { tune }) => tune?.(schedule) ?? schedule,
+});
 
 /** The generated C++, all units in order. */
 const sourceText = (units: CppProgram['units']): string =>
@@ -142,7 +152,7 @@ const scheduling = (forTarget: { readonly chains?: boolean }): Pipeline<Graph, S
 
 /** Down to C++. */
 export const cppPipeline = (): Pipeline<TracedGraph, Printed<CppProgram>, CppContext> =>
-  planPipeline({ chains: true }).inContext<CppContext>().thenEach(printCpp());
+  planPipeline({ chains: true }).inContext<CppContext>().then(tuneStage()).thenEach(printCpp());
 
 /** Down to CUDA. */
 export const cudaPipeline = (): Pipeline<TracedGraph, Printed<CudaProgram>, CudaContext> =>

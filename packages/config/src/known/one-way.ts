@@ -79,7 +79,12 @@ export const oneWay: readonly ExcusedName[] = [
   {
     name: 'deterministic',
     env: ['TORCHINDUCTOR_DETERMINISTIC'],
-    says: 'Results are the same bits at every run with the same threads on the same machine. A clock decides nothing unless `benchmarkFusion`, `benchmarkComboKernel` or `autotune` asks for it.',
+    says: 'Results are the same bits at every run with the same threads on the same machine. A clock decides nothing unless `maxAutotune`, `maxAutotuneGemm`, `benchmarkFusion`, `benchmarkComboKernel` or `autotune` asks for it.',
+  },
+  {
+    name: 'autotune_in_subproc',
+    env: ['TORCHINDUCTOR_AUTOTUNE_IN_SUBPROC'],
+    says: 'What `maxAutotuneGemm` times runs in a process of its own always: one that crashes, or takes too long, is out of the question.',
   },
   {
     name: 'bundle_triton_into_fx_graph_cache',

@@ -25,10 +25,7 @@ export const waiting = {
   tuning: [
     { name: 'precompilation_timeout_seconds' },
     { name: 'dynamic_scale_rblock', env: ['TORCHINDUCTOR_DYNAMIC_SCALE_RBLOCK'] },
-    { name: 'max_autotune', env: ['TORCHINDUCTOR_MAX_AUTOTUNE'] },
     { name: 'max_autotune_pointwise', env: ['TORCHINDUCTOR_MAX_AUTOTUNE_POINTWISE'] },
-    { name: 'autotune_num_choices_displayed' },
-    { name: 'max_autotune_report_choices_stats', env: ['TORCHINDUCTOR_MAX_AUTOTUNE_REPORT_CHOICES_STATS'] },
     {
       name: 'max_autotune_prune_choices_based_on_shared_mem',
       env: ['TORCHINDUCTOR_MAX_AUTOTUNE_PRUNE_CHOICES_BASED_ON_SHARED_MEM'],
@@ -36,8 +33,6 @@ export const waiting = {
     { name: 'max_autotune_allow_flexible_layouts' },
     { name: 'multi_kernel_hints' },
     { name: 'unbacked_symint_fallback' },
-    { name: 'autotune_in_subproc', env: ['TORCHINDUCTOR_AUTOTUNE_IN_SUBPROC'] },
-    { name: 'max_autotune_subproc_result_timeout_seconds' },
     { name: 'autotune_multi_device', env: ['TORCHINDUCTOR_AUTOTUNE_MULTI_DEVICE'] },
     { name: 'coordinate_descent_tuning', env: ['TORCHINDUCTOR_COORDINATE_DESCENT_TUNING'] },
     { name: 'coordinate_descent_check_all_directions', env: ['TORCHINDUCTOR_COORDINATE_DESCENT_CHECK_ALL_DIRECTIONS'] },
@@ -66,7 +61,6 @@ export const waiting = {
     { name: 'ED_DEFAULT_HARDWARE_ABSTRACTION', env: ['ED_DEFAULT_HARDWARE_ABSTRACTION'] },
     { name: 'FORCE_NATIVE_RUNTIME', env: ['FORCE_NATIVE_RUNTIME'] },
     { name: 'EJKERNEL_AUTOTUNE_POLICY', env: ['EJKERNEL_AUTOTUNE_POLICY'] },
-    { name: 'EJKERNEL_LOG_AUTOTUNE', env: ['EJKERNEL_LOG_AUTOTUNE'] },
     { name: 'EJKERNEL_OPS_RECORD', env: ['EJKERNEL_OPS_RECORD'] },
     { name: 'EJKERNEL_RDA_MAX_CANDIDATES', env: ['EJKERNEL_RDA_MAX_CANDIDATES'] },
   ],
@@ -97,10 +91,8 @@ export const waiting = {
   contractions: [
     { name: 'remote_gemm_autotune_cache' },
     { name: 'force_fuse_int_mm_with_mul' },
-    { name: 'max_autotune_gemm', env: ['TORCHINDUCTOR_MAX_AUTOTUNE_GEMM'] },
     { name: 'max_autotune_gemm_backends', env: ['TORCHINDUCTOR_MAX_AUTOTUNE_GEMM_BACKENDS'] },
     { name: 'max_autotune_conv_backends', env: ['TORCHINDUCTOR_MAX_AUTOTUNE_CONV_BACKENDS'] },
-    { name: 'max_autotune_gemm_search_space', env: ['TORCHINDUCTOR_MAX_AUTOTUNE_GEMM_SEARCH_SPACE'] },
     { name: 'shape_padding', env: ['TORCHINDUCTOR_SHAPE_PADDING'] },
     { name: 'force_shape_pad' },
     { name: 'permute_fusion', env: ['TORCHINDUCTOR_PERMUTE_FUSION'] },

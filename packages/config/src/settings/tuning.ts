@@ -1,6 +1,50 @@
-// Settings of tuning by measurement: `autotune()` of hand-written kernels.
+// Settings of tuning by measurement: matrix products of graphs, and `autotune()` of hand-written kernels.
 
 export const tuning = {
+  maxAutotune: {
+    type: 'bool',
+    default: false,
+    env: ['TORCHINDUCTOR_MAX_AUTOTUNE'],
+    affects: 'code',
+    doc: 'Let a clock decide all that it can: maxAutotuneGemm, benchmarkFusion and benchmarkComboKernel.',
+  },
+  maxAutotuneGemm: {
+    type: 'bool',
+    default: false,
+    env: ['TORCHINDUCTOR_MAX_AUTOTUNE_GEMM'],
+    affects: 'code',
+    doc: 'Build matrix products, convolutions and attention of known sizes with several register tiles, blocks and ways of packing, time them in a process of their own, and keep the fastest. What was measured is kept as what autotune() measured is.',
+  },
+  maxAutotuneGemmSearchSpace: {
+    type: 'choice',
+    values: ['DEFAULT', 'EXHAUSTIVE'],
+    default: 'DEFAULT',
+    env: ['TORCHINDUCTOR_MAX_AUTOTUNE_GEMM_SEARCH_SPACE'],
+    affects: 'code',
+    doc: 'What maxAutotuneGemm tries: other values of each choice by itself, or of all of them together.',
+  },
+  maxAutotuneReportChoicesStats: {
+    type: 'bool',
+    default: true,
+    env: ['TORCHINDUCTOR_MAX_AUTOTUNE_REPORT_CHOICES_STATS', 'EJKERNEL_LOG_AUTOTUNE'],
+    affects: 'diagnostics',
+    doc: 'Report on stderr what maxAutotuneGemm measured, the fastest first, after each group.',
+  },
+  autotuneNumChoicesDisplayed: {
+    type: 'int',
+    default: 10,
+    nullable: true,
+    min: 1,
+    affects: 'diagnostics',
+    doc: 'How many rows such a report has at most; null for all.',
+  },
+  maxAutotuneSubprocResultTimeoutSeconds: {
+    type: 'float',
+    default: 60,
+    min: 0.01,
+    affects: 'code',
+    doc: 'How long one candidate of maxAutotuneGemm may take to be measured; then its process is killed, and it is out of the question.',
+  },
   autotuneLocalCache: {
     type: 'bool',
     default: true,

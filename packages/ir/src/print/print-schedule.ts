@@ -105,6 +105,8 @@ export function printDecision(decision: Decision): string {
       const peak = peakBytes === undefined ? '' : `, ${String(peakBytes)} bytes at its peak`;
       return `partition ${plan}${isChosen ? ' (chosen)' : ''}${peak}, ${String(operations)} operations again: ${reason}`;
     }
+    case 'tuned':
+      return `tuned ${decision.group} to ${decision.choices}: ${decision.reason}`;
     case 'traffic': {
       const where = decision.kernel === undefined ? '' : ` in ${decision.kernel}`;
       return `${decision.rule}${where}: ${decision.what} (${decision.reason})`;

@@ -12,7 +12,7 @@ import {
 } from '@tsinductor/codegen';
 import { removeDeadLets, withoutCopies } from '@tsinductor/ir';
 import type { Group, Kernel, Schedule, Stmt } from '@tsinductor/ir';
-import { choicesFor } from '../../machine/choices.ts';
+import { choicesOfGroup } from '../../machine/choices.ts';
 import { hasNonTemporalStore } from '../../passes/fences.ts';
 import type { CpuTarget } from '../../machine/target.ts';
 import type { WideSteps } from '../plan/lanes.ts';
@@ -38,7 +38,7 @@ export function bindGroup(given: Group, schedule: Schedule, options: StrategyOpt
   const writer = new KernelWriter(options.target.positions);
   const memory = new GroupMemory(group, new BufferDirectory(schedule), { writer });
   const { target, wideSteps } = options;
-  const planning = { target, choices: choicesFor(target), group, memory, wideSteps };
+  const planning = { target, choices: choicesOfGroup(target, group.choices), group, memory, wideSteps };
   const anywhere = planKernelTraffic(planning);
   const nest: Nest = { ...planning, memory, schedule, writer, notes: [], decisions: [], results: anywhere.results };
   const outs = group.nodes.flatMap((node) => node.outs);

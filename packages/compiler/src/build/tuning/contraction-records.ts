@@ -1,0 +1,73 @@
+// What was measured of a group with matrix products, on disk: a record for each candidate as soon as its time is known, and one of what was
+// decided. So whoever is killed loses the measurement in flight, and what was decided once is measured no more.
+import { stableHash } from '@tsinductor/base';
+import type { RecordStore } from '@tsinductor/cache';
+import type { ContractPatch, SearchSpace } from '@tsinductor/codegen-cpp';
+import { buildFingerprint } from '../build-fingerprint.ts';
+import type { Decided, Tuning } from './tune-contractions.ts';
+
+/** A candidate with its time, or why it is out of the question. */
+export type Measured = { readonly patch: ContractPatch } & ({ readonly milliseconds: number } | Failed);
+
+/** It crashed, or took more than so many seconds. */
+interface Failed {
+  readonly failure: string;
+  readonly seconds: number;
+}
+
+export class ContractionRecords implements Disposable {
+  readonly #store: RecordStore;
+  readonly #problem: string;
+  readonly #known: ReadonlyMap<string, unknown>;
+
+  /** `key`: of the group, as code is made of it. */
+  constructor(key: string, { builder, machine }: Tuning) {
+    const { isaReport, isa, caches, threads, toolchain } = machine;
+    const place = {
+      cpu: isaReport.cpu,
+      isa,
+      caches,
+      threads,
+      compiler: toolchain.fingerprint,
+      build: buildFingerprint,
+    };
+    this.#problem = stableHash({ kind: 'contraction', key, ...place });
+    this.#store = builder.tuningRecords(stableHash({ kind: 'contractions', ...place }));
+    this.#known = this.#store.read(this.#problem);
+  }
+
+  /** Undefined for what is not known, or took longer than it had then and has more now. */
+  measured(patch: ContractPatch, seconds: number): Measured | undefined {
+    const { milliseconds, failure, seconds: had } = fieldsOf(this.#known.get(nameOf(patch)));
+    if (isTime(milliseconds)) return { patch, milliseconds };
+    return typeof failure === 'string' && isTime(had) && had >= seconds ? { patch, failure, seconds: had } : undefined;
+  }
+
+  write(measured: Measured): void {
+    this.#store.write(this.#problem, nameOf(measured.patch), measured);
+  }
+
+  /** One of these, and nothing else that a record says. */
+  decision(space: SearchSpace, patches: readonly ContractPatch[]): Decided | undefined {
+    const { patch, milliseconds, usual } = fieldsOf(this.#known.get(nameOf(space)));
+    const found = patches.find((one) => nameOf(one) === stableHash(patch ?? null));
+    return found !== undefined && isTime(milliseconds) && isTime(usual)
+      ? { patch: found, milliseconds, usual }
+      : undefined;
+  }
+
+  decide(space: SearchSpace, decided: Decided): void {
+    if (isTime(decided.milliseconds)) this.#store.write(this.#problem, nameOf(space), decided);
+  }
+
+  [Symbol.dispose](): void {
+    this.#store[Symbol.dispose]();
+  }
+}
+
+const nameOf = (what: ContractPatch | SearchSpace): string => stableHash(what);
+
+const fieldsOf = (record: unknown): Readonly<Record<string, unknown>> =>
+  typeof record === 'object' && record !== null ? (record as Readonly<Record<string, unknown>>) : {};
+
+const isTime = (value: unknown): value is number => typeof value === 'number' && value > 0 && Number.isFinite(value);

@@ -1,0 +1,34 @@
+// The report of a tuned group, for people: its candidates, the fastest first, and what was decided.
+import type { ContractPatch } from '@tsinductor/codegen-cpp';
+import type { Measured } from './contraction-records.ts';
+import type { Decided, Tuning } from './tune-contractions.ts';
+
+interface Tuned {
+  readonly measured: readonly Measured[];
+  readonly decision: Decided;
+  /** How many candidates there were, also those that make one kernel. */
+  readonly count: number;
+}
+
+export function describeTuning(
+  group: string,
+  { measured, decision, count }: Tuned,
+  { builder, config }: Pick<Tuning, 'builder' | 'config'>,
+): void {
+  if (!config.maxAutotuneReportChoicesStats) return;
+  const ranked = measured.toSorted((a, b) => timeOf(a) - timeOf(b));
+  const best = ranked[0] === undefined ? NaN : timeOf(ranked[0]);
+  const rows = ranked.slice(0, config.autotuneNumChoicesDisplayed ?? undefined).map((one) => {
+    if ('failure' in one) return `  failed: ${one.failure}  ${nameOf(one.patch)}`;
+    return `  ${one.milliseconds.toFixed(4)} ms ${(100 * (best / one.milliseconds)).toFixed(1)}%  ${nameOf(one.patch)}`;
+  });
+  const { patch, milliseconds, usual } = decision;
+  const last = `  taken: ${nameOf(patch)}, ${milliseconds.toFixed(4)} ms, as all groups are ${usual.toFixed(4)} ms, in turns`;
+  const head = `${group}: ${String(measured.length)} kernels of ${String(count)} candidates`;
+  builder.announcer.tell('autotuning', [head, ...rows, last].join('\n'), config);
+}
+
+const timeOf = (measured: Measured): number => ('failure' in measured ? Infinity : measured.milliseconds);
+
+const nameOf = (patch: ContractPatch): string =>
+  Object.keys(patch).length === 0 ? 'as all groups' : JSON.stringify(patch);

@@ -1,0 +1,100 @@
+// Products whose choices a clock has made: the numbers are those of eager mode, and what was measured once is not measured again.
+import { mkdtempSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, describe, expect, test } from '@jest/globals';
+import { compile, manualSeed, nn, randn, setConfig } from 'tsinductor';
+import type { Tensor } from 'tsinductor';
+import { useOwnCache } from './own-cache.ts';
+
+useOwnCache();
+
+afterEach(() => {
+  setConfig({ autotuneCacheDir: null });
+});
+
+const quiet = { maxAutotuneReportChoicesStats: false };
+const product = (a: Tensor, b: Tensor): Tensor => a.matmul(b).relu();
+
+function given(): [Tensor, Tensor] {
+  manualSeed(2);
+  return [randn([96, 70]), randn([70, 90])];
+}
+
+const farthest = (a: Tensor, b: Tensor): number => Number(a.sub(b).abs().amax().item());
+
+/** All records in a directory of measurements. */
+function recordsIn(directory: string): readonly string[] {
+  return readdirSync(directory, { recursive: true, encoding: 'utf8' })
+    .filter((name) => name.endsWith('.json'))
+    .map((name) => join(directory, name))
+    .sort();
+}
+
+const decisionsOf = <Args extends Tensor[]>(
+  compiled: { explain: (...args: Args) => { toString: () => string } },
+  ...args: Args
+): readonly string[] =>
+  compiled
+    .explain(...args)
+    .toString()
+    .split('\n')
+    .filter((line) => line.includes('tuned '));
+
+describe('maxAutotuneGemm', () => {
+  test('measures once, and gives what eager mode gives', () => {
+    const autotuneCacheDir = mkdtempSync(join(tmpdir(), 'tsinductor-tuned-'));
+    setConfig({ autotuneCacheDir });
+    const options = { ...quiet, maxAutotuneGemm: true };
+    const [a, b] = given();
+    const tuned = compile(product, { options });
+    expect(farthest(tuned(a, b), product(a, b))).toBeLessThan(1e-4);
+    expect(decisionsOf(tuned, a, b)).toEqual([expect.stringMatching(/measured now/)]);
+    const records = recordsIn(autotuneCacheDir);
+    expect(records.length).toBeGreaterThan(3);
+    // Another function with an equal product, in code that is generated anew.
+    const again = compile((x: Tensor, y: Tensor) => x.matmul(y).relu(), {
+      options: { ...options, comboKernels: true },
+    });
+    expect(farthest(again(a, b), product(a, b))).toBeLessThan(1e-4);
+    expect(decisionsOf(again, a, b)).toEqual([expect.stringMatching(/measured before/)]);
+    expect(recordsIn(autotuneCacheDir)).toEqual(records);
+  });
+
+  test('what a record says beside times is not taken', () => {
+    const autotuneCacheDir = mkdtempSync(join(tmpdir(), 'tsinductor-tuned-'));
+    setConfig({ autotuneCacheDir });
+    const options = { ...quiet, maxAutotuneGemm: true };
+    const [a, b] = given();
+    compile(product, { options })(a, b);
+    for (const file of recordsIn(autotuneCacheDir))
+      writeFileSync(file, readFileSync(file, 'utf8').replaceAll('"patch":{', '"patch":{"contractDepth":"0); evil("'));
+    const again = compile(product, { options: { ...options, comboKernels: true } });
+    expect(farthest(again(a, b), product(a, b))).toBeLessThan(1e-4);
+    expect(JSON.stringify(decisionsOf(again, a, b))).not.toMatch(/evil/);
+  });
+
+  test('attention and convolutions, in every candidate space', () => {
+    manualSeed(4);
+    const [q, k, v] = [1, 2, 3].map(() => randn([1, 2, 128, 32])) as [Tensor, Tensor, Tensor];
+    const [x, w] = [randn([1, 16, 20, 20]), randn([24, 16, 3, 3])];
+    const net = (): Tensor =>
+      nn.functional.scaledDotProductAttention(q, k, v, { isCausal: true }).sum().add(nn.functional.conv2d(x, w).sum());
+    const options = { ...quiet, maxAutotuneGemm: true, 'cpp.attentionFusionBytes': 0, forceDisableCaches: true };
+    const tuned = compile(net, { options });
+    expect(farthest(tuned(), net())).toBeLessThan(0.05);
+    expect(decisionsOf(tuned)).toHaveLength(2);
+  });
+
+  test('small products, and those of symbolic sizes, are not measured', () => {
+    const [a, b] = [randn([8, 8]), randn([8, 8])];
+    const options = { ...quiet, maxAutotuneGemm: true };
+    const small = compile(product, { options });
+    small(a, b);
+    expect(decisionsOf(small, a, b)).toEqual([]);
+    const symbolic = compile(product, { dynamic: true, options });
+    const [c, d] = given();
+    symbolic(c, d);
+    expect(decisionsOf(symbolic, c, d)).toEqual([]);
+  });
+});
