@@ -35,6 +35,9 @@ const ways = {
     more();
     return undefined;
   },
+  lists: () => `*200000000\r\n${'$1\r\na\r\n'.repeat(1000)}`,
+  nested: () => '*1\r\n'.repeat(100_000),
+  large: () => '$4294967296\r\n',
   /** What others have put there: it is given by the tests. */
   swaps: (store, [command, key]) =>
     command === 'GET' ? bulk([...store.values()].at(-1)) : ways.honest(store, [command, key]),

@@ -175,6 +175,14 @@ describe('a server that', () => {
     60_000,
   );
 
+  test.each(['lists', 'nested', 'large'])('answers with %s beyond all bounds is cut off at once', async (way) => {
+    const { port } = await server(way);
+    await expect(level(port, { milliseconds: 60_000 }).get('fx:1')).rejects.toMatchObject({
+      code: 'REMOTE_CACHE_AWAY',
+      message: expect.stringContaining('closed'),
+    });
+  });
+
   test('is not there, or has a name that is none, is away', async () => {
     const { port, close } = await server();
     close();

@@ -7,6 +7,7 @@
 import type * as ioredis from 'ioredis';
 import { isTsInductorError } from '@tsinductor/base';
 import { remoteAway, remotePackageMissing, remoteUntrusted } from '../errors.ts';
+import { ReplyBounds, mostBytes } from './reply-bounds.ts';
 import { openEnvelope, openKeys, sealBytes } from './signature.ts';
 import type { KeyFiles, SigningKeys } from './signature.ts';
 
@@ -37,8 +38,6 @@ export interface RemoteLevel {
   close(): void;
 }
 
-/** No entry is larger: what a build leaves is some megabytes. */
-const mostBytes = 64 << 20;
 const prefix = 'tsinductor:';
 const claimPrefix = `${prefix}claim:`;
 
@@ -187,7 +186,23 @@ export async function makeRedis(
   } as const;
   const redis = url === null ? new Redis({ ...settings, host, port }) : new Redis(url, settings);
   redis.on('error', said);
+  redis.on('connect', () => {
+    holdWithin(redis);
+  });
   return redis;
+}
+
+/** What is beyond the bounds of an answer ends the connection, and is not looked into. */
+function holdWithin(redis: ioredis.Redis): void {
+  const { stream } = redis;
+  const bounds = new ReplyBounds();
+  const listeners = stream.listeners('data') as ((chunk: Buffer) => void)[];
+  stream.removeAllListeners('data');
+  stream.on('data', (chunk: Buffer) => {
+    if (stream.destroyed) return;
+    if (bounds.accepts(chunk)) for (const listener of listeners) listener.call(stream, chunk);
+    else stream.destroy(new Error('it answers with more than anybody asked for'));
+  });
 }
 
 async function connect(options: RedisOptions): Promise<Connection> {
