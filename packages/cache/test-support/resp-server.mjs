@@ -52,7 +52,7 @@ const bulk = (value) =>
 export async function startServer({ way = 'honest', log, delay = 0 } = {}) {
   const store = new Map();
   const commands = [];
-  const state = { way, delay };
+  const state = { way, delay, last: [] };
   const sockets = new Set();
   const server = createServer((socket) => {
     sockets.add(socket);
@@ -74,6 +74,7 @@ export async function startServer({ way = 'honest', log, delay = 0 } = {}) {
       socket.write(command === 'HELLO' ? '-ERR unknown command\r\n' : '+OK\r\n');
       return;
     }
+    state.last = words;
     commands.push(`${command} ${words[1]}`);
     if (log !== undefined) appendFileSync(log, `${command} ${words[1]}\n`);
     setTimeout(() => {

@@ -1,6 +1,7 @@
 // A Redis level: what it keeps, what it believes, and that nothing a server does costs more than its time.
 import { afterEach, describe, expect, test } from '@jest/globals';
-import { chmodSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import { chmodSync, existsSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { generateKeyPairSync } from 'node:crypto';
 import { join } from 'node:path';
 import { place } from '../test-support/store-place.ts';
@@ -13,7 +14,7 @@ interface StandIn {
   readonly port: number;
   readonly store: Map<string, Buffer>;
   readonly commands: readonly string[];
-  readonly state: { way: string; delay: number };
+  readonly state: { way: string; delay: number; last: readonly Buffer[] };
   close(): void;
 }
 
@@ -70,9 +71,11 @@ describe('values', () => {
   });
 
   test('have the time for which the server keeps them', async () => {
-    const { port, commands } = await server();
+    const { port, state } = await server();
     await level(port, { expirySeconds: 60 }).set('fx:1', bytes);
-    expect(commands).toEqual(['SET tsinductor:fx:1']);
+    expect(state.last.slice(3).map(String)).toEqual(['EX', '60']);
+    await level(port, { expirySeconds: null }).set('fx:1', bytes);
+    expect(state.last.slice(3)).toEqual([]);
   });
 });
 
@@ -155,8 +158,28 @@ describe('keys', () => {
     for (const path of bad) expect(() => openKeys({ key: path, trust: [] })).toThrow(refused);
     expect(() => openKeys({ key: null, trust: [made('text', 'no key')] })).toThrow(refused);
     expect(() => writeKeyPair(key)).toThrow(refused);
-    chmodSync(key, 0o666);
-    expect(() => openKeys({ key, trust: [] })).toThrow(refused);
+    for (const mode of [0o666, 0o604]) {
+      chmodSync(key, mode);
+      expect(() => openKeys({ key, trust: [] })).toThrow(refused);
+    }
+    execFileSync('mkfifo', [join(place.root, 'pipe')]);
+    expect(() => openKeys({ key: null, trust: [join(place.root, 'pipe')] })).toThrow(/no regular file/);
+  });
+
+  test('are read where a link leads to them, as secrets are mounted', () => {
+    const { key, trust } = keysIn('a');
+    symlinkSync(key, join(place.root, 'link'));
+    symlinkSync(trust, join(place.root, 'link.pub'));
+    const linked = openKeys({ key: join(place.root, 'link'), trust: [join(place.root, 'link.pub')] });
+    expect([...linked.trusted.keys()]).toEqual([linked.own?.id]);
+  });
+
+  test('are written both or not at all', () => {
+    const { key, trust } = keysIn('a');
+    const before = readFileSync(trust);
+    rmSync(key);
+    expect(() => writeKeyPair(key)).toThrow(trust);
+    expect([existsSync(key), readFileSync(trust)]).toEqual([false, before]);
   });
 });
 

@@ -6,7 +6,8 @@
 // under which they are kept, and the bytes: an envelope of another name is none.
 import { createHash, createPrivateKey, createPublicKey, generateKeyPairSync, sign, verify } from 'node:crypto';
 import type { KeyObject } from 'node:crypto';
-import { lstatSync, readFileSync, writeFileSync } from 'node:fs';
+import { readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { isTsInductorError } from '@tsinductor/base';
 import { badSigningKey } from '../errors.ts';
 
 /** Who signs here, and whose signatures are believed. */
@@ -28,8 +29,9 @@ const idBytes = 32;
 const signatureBytes = 64;
 const headBytes = magic.length + idBytes + signatureBytes;
 const writableToOthers = 0o022;
+const readableToAll = 0o004;
 
-/** Reads keys. Throws UserError REMOTE_KEY for files that are none, or that others can write. */
+/** Reads keys. Throws UserError REMOTE_KEY for files that are none, that others can write, or of which everybody can read a private key. */
 export function openKeys({ key, trust }: KeyFiles): SigningKeys {
   const trusted = new Map<string, KeyObject>();
   const add = (found: KeyObject): string => {
@@ -45,14 +47,25 @@ export function openKeys({ key, trust }: KeyFiles): SigningKeys {
 
 function readKey(path: string, kind: 'private' | 'public'): KeyObject {
   try {
+    const reason = whyNotTrusted(path, kind);
+    if (reason !== undefined) throw badSigningKey(path, reason);
     const text = readFileSync(path);
-    if ((lstatSync(path).mode & writableToOthers) !== 0) throw badSigningKey(path, 'others can write it');
     const key = kind === 'private' ? createPrivateKey(text) : createPublicKey(text);
     if (key.asymmetricKeyType === 'ed25519') return key;
   } catch (cause) {
-    throw badSigningKey(path, String(cause), cause);
+    throw isTsInductorError(cause) ? cause : badSigningKey(path, String(cause), cause);
   }
   throw badSigningKey(path, `it is no Ed25519 ${kind} key`);
+}
+
+/** Why somebody else may have written a key, or can read one that is private; of a symbolic link, that to which it leads counts. */
+function whyNotTrusted(path: string, kind: 'private' | 'public'): string | undefined {
+  const status = statSync(path);
+  const { mode, uid } = status;
+  if (!status.isFile()) return 'it is no regular file';
+  if (process.geteuid !== undefined && uid !== 0 && uid !== process.geteuid()) return 'it belongs to another user';
+  if ((mode & writableToOthers) !== 0) return 'others can write it';
+  return kind === 'private' && (mode & readableToAll) !== 0 ? 'every user of this machine can read it' : undefined;
 }
 
 const digestOf = (key: KeyObject): string =>
@@ -60,17 +73,26 @@ const digestOf = (key: KeyObject): string =>
     .update(key.export({ type: 'spki', format: 'der' }))
     .digest('hex');
 
-/** Writes a new pair: the private key to `path`, which must not exist, and the public one to `path`.pub. Throws UserError REMOTE_KEY. */
+/** Writes a new pair: the private key to `path`, and the public one to `path`.pub; neither may exist. Throws UserError REMOTE_KEY. */
 export function writeKeyPair(path: string): { readonly key: string; readonly trust: string } {
   const { privateKey, publicKey } = generateKeyPairSync('ed25519');
   const trust = `${path}.pub`;
+  write(path, { text: privateKey.export({ type: 'pkcs8', format: 'pem' }), mode: 0o600 });
   try {
-    writeFileSync(path, privateKey.export({ type: 'pkcs8', format: 'pem' }), { mode: 0o600, flag: 'wx' });
-    writeFileSync(trust, publicKey.export({ type: 'spki', format: 'pem' }), { mode: 0o644, flag: 'wx' });
+    write(trust, { text: publicKey.export({ type: 'spki', format: 'pem' }), mode: 0o644 });
+  } catch (error) {
+    rmSync(path, { force: true });
+    throw error;
+  }
+  return { key: path, trust };
+}
+
+function write(path: string, { text, mode }: { readonly text: string | Buffer; readonly mode: number }): void {
+  try {
+    writeFileSync(path, text, { mode, flag: 'wx' });
   } catch (cause) {
     throw badSigningKey(path, String(cause), cause);
   }
-  return { key: path, trust };
 }
 
 /** The bytes in an envelope; undefined where nobody signs here. */
