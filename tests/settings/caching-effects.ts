@@ -31,7 +31,7 @@ const leavesAlone = (options: Options): void => {
 };
 
 /** An entry of 2 MB that nobody has used for a hundred days; gives its directory. */
-function leaveEntry(cacheDir: string): string {
+export function leaveEntry(cacheDir: string): string {
   using store = openStore({ root: cacheDir, namespace: 'fx', temporaryDirectory: cacheDir, report: () => undefined });
   const key = 'ab'.repeat(32);
   const info = { inputs: {}, versions: {}, data: null };

@@ -8,6 +8,7 @@ import { expect } from '@jest/globals';
 import { writeKeyPair } from '@tsinductor/cache';
 import { full, reset } from 'tsinductor';
 import type { Tensor } from 'tsinductor';
+import { leaveEntry } from './caching-effects.ts';
 import { freshDirectory, reportOf, warningsOf } from './effect.ts';
 import type { Effect, Options } from './effect.ts';
 import { measuredUnder, restored } from './tuning-effects.ts';
@@ -83,11 +84,16 @@ export const remoteEffects = {
     for (const fxGraphRemoteCache of [false, null]) expect(originOn({ ...options, fxGraphRemoteCache })).toBe('built');
     expect(originOn({ ...options, forceDisableCaches: true })).toBe('built');
     expect(asked()).toHaveLength(3);
+    // A machine that only fetches keeps its cache within its bounds, too.
+    const bounded = freshDirectory();
+    const old = leaveEntry(bounded);
+    expect([originOn({ ...options, cacheDir: bounded }), existsSync(old)]).toEqual(['remote', false]);
+    expect(asked().slice(3)).toEqual(['GET fx']);
     // What is on disk is not asked for; what is built again is written again.
     const cacheDir = freshDirectory();
     expect([originOn({ ...options, cacheDir }), originOn({ ...options, cacheDir })]).toEqual(['remote', 'disk']);
     expect(originOn({ ...options, cacheDir, forceRecompile: true })).toBe('built');
-    expect(asked().slice(3)).toEqual(['GET fx', 'SET fx']);
+    expect(asked().slice(4)).toEqual(['GET fx', 'SET fx']);
   }),
   compileFarm: withServer(({ options, asked }) => {
     const farm = { ...options, compileFarm: true };
@@ -101,6 +107,7 @@ export const remoteEffects = {
         .filter((command) => command !== 'GET fx'),
     ).toEqual(['SET claim', 'SET fx']);
     expect(originOn({ ...farm, 'cpp.optimizationFlag': '-O1' })).toBe('remote');
+    expect(originOn({ ...farm, 'cpp.optimizationFlag': '-O1', forceRecompile: true })).toBe('built');
   }),
   nonBlockingRemoteCacheWrite: withServer(({ options }) => {
     // A server that is full: who waits for its answer hears of it.

@@ -2,6 +2,7 @@
 export { alone, aloneNow } from './alone.ts';
 export { collectGarbage } from './collect.ts';
 export type { Collected, CollectOptions } from './collect.ts';
+export { badBundle } from './errors.ts';
 export { explainMiss } from './explain-miss.ts';
 export type { DescribedEntry, KeyFields, MissExplanation } from './explain-miss.ts';
 export { keepWithin } from './growth.ts';

@@ -324,7 +324,9 @@ describe('a root that cannot be written', () => {
     expectIntact(store.get(key));
     expect(store.get(key)?.directory).toBe(join(place.root, 'fx', key));
     expect(store.get(other)).toBeUndefined();
+    expect(store.list().map((entry) => entry.key)).toEqual([key, other].sort());
     expectIntact(store.put(other, files, info));
+    expect(store.list()).toHaveLength(2);
     expectIntact(store.get(other));
     expect(store.root).not.toBe(place.root);
     store[Symbol.dispose]();

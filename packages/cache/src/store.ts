@@ -85,6 +85,7 @@ export interface ArtifactStore {
   buildNow(key: string, build: (directory: string) => EntryDraft): Artifact;
   /** Puts an entry away that turned out not to work, which is reported: the next `get` misses. */
   discard(key: string, reason: string): void;
+  /** All entries, with those of a root that is only read. */
   list(): readonly EntrySummary[];
   /** Removes one entry, where there is one. */
   remove(key: string): void;
@@ -196,24 +197,27 @@ class DiskStore implements ArtifactStore {
   }
 
   list(): readonly EntrySummary[] {
-    const summaries: EntrySummary[] = [];
-    for (const key of this.#names().sort()) {
-      const directory = join(this.#home, key);
-      try {
-        const files = this.#fs.readdirSync(directory).map((name) => this.#fs.lstatSync(join(directory, name)));
-        const bytes = files.reduce((sum, { size }) => sum + size, 0);
-        const modified = this.#fs.lstatSync(directory).mtimeMs;
-        const use = useOf(this.#fs, this.#home, key);
-        summaries.push({
-          ...{ key, bytes, modified },
-          used: Math.max(modified, use?.time ?? 0),
-          isInUse: use?.isNow === true,
-        });
-      } catch {
-        // Removed meanwhile, or no entry.
-      }
+    const { namespace } = this.#options;
+    const homes = [this.#home, ...(this.readable === undefined ? [] : [join(this.readable, namespace)])];
+    const summaries = new Map<string, EntrySummary>();
+    for (const home of homes)
+      for (const key of namesIn(this.#fs, home).filter(isKey))
+        if (!summaries.has(key)) for (const summary of this.#summary(home, key)) summaries.set(key, summary);
+    return [...summaries.values()].sort((a, b) => (a.key < b.key ? -1 : 1));
+  }
+
+  /** An entry, if it is one and is there still. */
+  #summary(home: string, key: string): readonly EntrySummary[] {
+    const directory = join(home, key);
+    try {
+      const files = this.#fs.readdirSync(directory).map((name) => this.#fs.lstatSync(join(directory, name)));
+      const bytes = files.reduce((sum, { size }) => sum + size, 0);
+      const modified = this.#fs.lstatSync(directory).mtimeMs;
+      const use = useOf(this.#fs, home, key);
+      return [{ key, bytes, modified, used: Math.max(modified, use?.time ?? 0), isInUse: use?.isNow === true }];
+    } catch {
+      return [];
     }
-    return summaries;
   }
 
   remove(key: string): void {

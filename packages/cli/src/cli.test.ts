@@ -3,6 +3,7 @@ import { compile, defaultSession } from '@tsinductor/compiler';
 import type { CompiledFunction } from '@tsinductor/compiler';
 import { zeros } from '@tsinductor/tensor';
 import type { Tensor } from '@tsinductor/tensor';
+import { packBundle } from '@tsinductor/cache';
 import { resolveConfig, settingNames } from '@tsinductor/config';
 import { execFileSync, spawnSync } from 'node:child_process';
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -104,6 +105,42 @@ describe('cache', () => {
     expect(JSON.parse((await run(['cache', 'ls', '--json'])).out)).toMatchObject({ entries: [], bytes: 0 });
   });
 
+  test('import refuses what export has not written, and waits for nothing', async () => {
+    const file = join(directory, 'hostile.bin');
+    const machine = (text: string): Record<string, Uint8Array> => ({
+      'machine.json': Buffer.from(text),
+      'bridge.node': Buffer.from('none'),
+    });
+    const [key, other] = ['ab'.repeat(32), 'cd'.repeat(32)];
+    const entry = {
+      key: other,
+      info: { inputs: {}, versions: {}, data: null },
+      files: { 'graph.cc': Buffer.from('') },
+    };
+    for (const text of [
+      '{',
+      'null',
+      '{"report":{"toolchain":{"fingerprint":"../x"}},"isaReport":{},"bridge":"../x"}',
+    ]) {
+      const info = { inputs: {}, versions: {}, data: 'machine' };
+      writeFileSync(file, packBundle([], [entry, { key, info, files: machine(text) }]));
+      expect((await run(['cache', 'import', file])).error).toContain('CACHE_BUNDLE');
+      expect((await run(['cache', 'ls'])).out).toContain('0 entries');
+    }
+    const pipe = join(directory, 'pipe');
+    execFileSync('mkfifo', [pipe]);
+    for (const path of [pipe, directory, '/dev/zero', join(file, 'below')])
+      expect((await run(['cache', 'import', path])).error).toContain('CLI_ARGUMENTS');
+  });
+
+  test('why takes a directory for a name, as a function may have it', async () => {
+    expect((await run(['cache', 'why', directory])).error).toContain('CLI_CACHE_ENTRY');
+  });
+
+  test('export of nothing says so', async () => {
+    expect((await run(['cache', 'export', join(directory, 'none')])).error).toContain('CLI_CACHE_EMPTY');
+  });
+
   test('key makes a pair of files once', async () => {
     const file = join(directory, 'machine.pem');
     expect((await run(['cache', 'key', file])).out).toContain(`${file}.pub for remoteCacheTrust`);
@@ -152,7 +189,7 @@ describe('cache', () => {
     testNative('verify puts damage away, and says so with its status', async () => {
       expect(await onThis('verify')).toMatchObject({
         status: 0,
-        out: expect.stringMatching(/^2 entries whole, 0 not/),
+        out: expect.stringMatching(/^2 entries and bridges whole, 0 not/),
       });
       const { entries } = JSON.parse((await onThis('ls', '--json')).out) as {
         entries: { key: string; name: string }[];
@@ -161,7 +198,7 @@ describe('cache', () => {
       writeFileSync(join(cacheDir(), 'fx', entries[0]?.key ?? '', 'graph.cc'), 'other');
       expect(await onThis('verify')).toMatchObject({
         status: 1,
-        out: expect.stringMatching(/^1 entry whole, 1 not\n.*put away: graph.cc/),
+        out: expect.stringMatching(/^1 entry or bridge whole, 1 not\n.*put away: graph.cc/),
       });
       expect((await onThis('verify')).status).toBe(0);
     });
@@ -190,7 +227,10 @@ describe('cache', () => {
 describe('worker', () => {
   test('says what it lacks: a key, a sensible number, a server', async () => {
     expect((await run(['worker'])).error).toContain('FARM_KEY');
-    expect((await run(['worker', '--jobs', '0'])).error).toContain('CLI_ARGUMENTS');
+    for (const count of ['0', '1.5', 'x']) {
+      expect((await run(['worker', '--jobs', count])).error).toContain('CLI_ARGUMENTS');
+      expect((await run(['worker', '--concurrency', count])).error).toContain('CLI_ARGUMENTS');
+    }
     const key = join(directory, 'worker.pem');
     await run(['cache', 'key', key]);
     const away = {

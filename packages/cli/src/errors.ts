@@ -33,6 +33,16 @@ export const noSuchEntry = (what: string, root: string): UserError =>
     hint: '`tsinductor cache ls` lists keys and names',
   });
 
+export const cacheOnlyRead = (root: string): UserError =>
+  new UserError('CLI_CACHE_READ_ONLY', `nothing is removed from ${root}: this user cannot write there`, {
+    hint: 'run it as the user who owns the directory',
+  });
+
+export const nothingToExport = (root: string): UserError =>
+  new UserError('CLI_CACHE_EMPTY', `there is nothing in ${root} to export`, {
+    hint: 'run the program that compiles once, or `tsinductor cache export` where it ran',
+  });
+
 export const noSuchSetting = (name: string): UserError =>
   new UserError('CLI_SETTING', `no setting's name contains ${JSON.stringify(name)}`, {
     hint: '`tsinductor config` lists all settings',

@@ -9,7 +9,7 @@ import { keepIsa } from './isa.ts';
 import type { IsaReport } from './isa.ts';
 import { makeStage, removeQuietly } from './staging.ts';
 import { keepCarried } from './toolchain.ts';
-import type { ToolchainReport } from './toolchain.ts';
+import type { Toolchain, ToolchainReport } from './toolchain.ts';
 
 /** A machine that has a compiler, as it was found. */
 interface FoundMachine {
@@ -44,18 +44,17 @@ export function packMachine(
   return { [descriptionName]: Buffer.from(JSON.stringify(description)), [libraryName]: readFileSync(path) };
 }
 
-/** Puts such files where a process looks that keeps what it finds in `directory`. */
-export function unpackMachine(files: Readonly<Record<string, Uint8Array>>, directory: string): void {
-  const [text, bridge] = [files[descriptionName], files[libraryName]];
-  if (text === undefined || bridge === undefined) return;
-  const { report, isaReport, bridge: name } = JSON.parse(Buffer.from(text).toString('utf8')) as Description;
+/** Puts such files where a process looks that keeps what it finds in `directory`; false, and nothing done, where they are none. */
+export function unpackMachine(files: Readonly<Record<string, Uint8Array>>, directory: string): boolean {
+  const [description, bridge] = [descriptionIn(files[descriptionName]), files[libraryName]];
+  if (description === undefined || bridge === undefined) return false;
+  const { report, isaReport, bridge: name } = description;
   const { toolchain } = report;
-  if (toolchain === undefined) return;
   mkdirSync(directory, { recursive: true, mode: 0o700 });
   keepCarried(report, directory);
   keepIsa(isaReport, toolchain, directory);
   const options = { toolchain, directory };
-  if (bridgeName(options) !== name || findBridge(options) !== undefined) return;
+  if (bridgeName(options) !== name || findBridge(options) !== undefined) return true;
   const stage = makeStage(directory, '.bridge-');
   writeFileSync(join(stage, libraryName), bridge, { mode: 0o600 });
   writeFileSync(join(stage, digestName), `${sha256(bridge)}\n`, { mode: 0o600 });
@@ -65,4 +64,25 @@ export function unpackMachine(files: Readonly<Record<string, Uint8Array>>, direc
     // Another process was faster; or what is there is damaged, and whoever looks for it builds it.
     removeQuietly(stage);
   }
+  return true;
+}
+
+/** A description of a machine with a compiler, as `packMachine` writes it. */
+type WholeDescription = Description & { readonly report: { readonly toolchain: Toolchain } };
+
+function descriptionIn(bytes: Uint8Array | undefined): WholeDescription | undefined {
+  try {
+    const value = JSON.parse(Buffer.from(bytes ?? []).toString('utf8')) as WholeDescription;
+    return isWhole(value) ? value : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Throws where a part is missing. */
+function isWhole({ report, isaReport, bridge }: WholeDescription): boolean {
+  const { command, family, fingerprint } = report.toolchain;
+  const texts: readonly unknown[] = [...command, fingerprint, isaReport.cpu, bridge];
+  const hasLists = Array.isArray(command) && Array.isArray(report.searched);
+  return hasLists && ['gcc', 'clang'].includes(family) && texts.every((text) => typeof text === 'string');
 }

@@ -8,22 +8,26 @@ import {
   removeMachine,
   verifyCache,
 } from '@tsinductor/cache';
-import type { CacheContents, Collected, EntrySummary } from '@tsinductor/cache';
+import type { ArtifactStore, CacheContents, Collected, EntrySummary } from '@tsinductor/cache';
+import { cacheOnlyRead } from '../errors.ts';
 import { formatBytes, plural, renderTable } from '../table.ts';
 import type { Outcome } from '../terminal.ts';
 import { boundsOf, openGraphStore } from './open-cache.ts';
 import type { CacheUser } from './open-cache.ts';
+
+/** Where what compiled functions find lies: a cache that cannot be written is read. */
+const placeOf = ({ readable, root }: ArtifactStore): string => readable ?? root;
 
 const totalBytes = (entries: readonly EntrySummary[]): number => entries.reduce((sum, { bytes }) => sum + bytes, 0);
 
 /** The entries, the last built first. */
 export function listCache(user: CacheUser): Outcome {
   using store = openGraphStore(user);
-  const names = new Map(describeEntries(store.root).map(({ key, name }) => [key, name]));
+  const directory = placeOf(store);
+  const names = new Map(describeEntries(directory).map(({ key, name }) => [key, name]));
   const entries = [...store.list()]
     .sort((a, b) => (a.modified === b.modified ? (a.key < b.key ? -1 : 1) : b.modified - a.modified))
     .map((entry) => ({ ...entry, name: names.get(entry.key) ?? '' }));
-  const directory = store.root;
   return {
     data: { directory, bytes: totalBytes(entries), entries },
     status: 0,
@@ -59,14 +63,15 @@ const kinds: Readonly<Record<keyof CacheContents, string>> = {
 /** How much there is of everything. */
 export function showStats(user: CacheUser): Outcome {
   using store = openGraphStore(user);
-  const contents = contentsOf(store.root);
+  const directory = placeOf(store);
+  const contents = contentsOf(directory);
   const list = store.list();
   const inUse = list.filter(({ isInUse }) => isInUse).length;
   const { cacheMaxBytes, cacheMaxDays } = user.config;
   const oldest = Math.min(...list.map(({ used }) => used));
   return {
     data: {
-      directory: store.root,
+      directory,
       contents,
       inUse,
       leastRecentlyUsed: list.length === 0 ? null : oldest,
@@ -92,27 +97,45 @@ export function showStats(user: CacheUser): Outcome {
 
 /** Reads every byte. The status is 1 where something is not what was written. */
 export function verifyStored(user: CacheUser): Outcome {
-  using store = openGraphStore({ ...user, warn: () => undefined });
-  const { whole, faults } = verifyCache(store.root);
-  for (const { kind, name, reason } of faults) if (kind === 'entry') store.discard(name, reason);
+  const damaged = new Set<string>();
+  using store = openGraphStore({
+    ...user,
+    // What is put away is told below.
+    warn: (message) => {
+      if (damaged.size === 0) user.warn(message);
+    },
+  });
+  const directory = placeOf(store);
+  const { whole, faults } = verifyCache(directory);
+  // What is only read stays as it is.
+  for (const { name, reason } of store.readable === undefined ? faults.filter(({ kind }) => kind === 'entry') : []) {
+    damaged.add(name);
+    store.discard(name, reason);
+  }
   return {
-    data: { directory: store.root, whole, faults },
+    data: { directory, whole, faults },
     status: faults.length === 0 ? 0 : 1,
     text: (colors) =>
       [
-        `${plural(whole, 'entry', 'entries')} whole, ${colors[faults.length === 0 ? 'reset' : 'red'](`${String(faults.length)} not`)}`,
-        ...faults.map(({ kind, name, reason }) =>
-          kind === 'entry'
+        `${plural(whole, 'entry or bridge', 'entries and bridges')} whole, ${colors[faults.length === 0 ? 'reset' : 'red'](`${String(faults.length)} not`)}`,
+        ...faults.map(({ name, reason }) =>
+          damaged.has(name)
             ? `${name.slice(0, 16)} is put away: ${reason}`
-            : `${name} is made anew when it is needed: ${reason}`,
+            : `${name.slice(0, 16)} is made anew when it is needed: ${reason}`,
         ),
       ].join('\n'),
   };
 }
 
+/** Nothing can be removed from a cache that is only read. */
+function checkWritable({ readable }: ArtifactStore): void {
+  if (readable !== undefined) throw cacheOnlyRead(readable);
+}
+
 /** Removes what is beyond the bounds. */
 export function collectCache(user: CacheUser): Outcome {
   using store = openGraphStore(user);
+  checkWritable(store);
   const collected = collectGarbage(boundsOf(user.config, store.root));
   return {
     data: { directory: store.root, collected: collected ?? null },
@@ -132,6 +155,7 @@ const collectedText = ({ entries, bytes, leftovers, machine, records, kept }: Co
 /** Removes entries, and with `all` whatever else is kept there. */
 export function clearCache(user: CacheUser, { all }: { readonly all: boolean }): Outcome {
   using store = openGraphStore(user);
+  checkWritable(store);
   const bytes = totalBytes(store.list());
   const removed = store.clear();
   const directory = store.root;

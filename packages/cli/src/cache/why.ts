@@ -1,6 +1,6 @@
 // `tsinductor cache why`: what of a key differs from the key of the entry that is most like it. In: the beginning of a key, a name, or a
 // module. Out: for each entry, why it was not found among those that were there before it.
-import { existsSync } from 'node:fs';
+import { existsSync, statSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { describeEntries, explainMiss } from '@tsinductor/cache';
 import type { DescribedEntry, MissExplanation } from '@tsinductor/cache';
@@ -18,13 +18,16 @@ interface Explained extends Pick<DescribedEntry, 'key' | 'name'> {
 
 export async function explainKey(user: CacheUser, what: string): Promise<Outcome> {
   const root = graphRoot(user.config);
-  const explained = existsSync(what) ? await explainModule(root, resolve(what)) : explainStored(root, what);
+  const explained = isFile(what) ? await explainModule(root, resolve(what)) : explainStored(root, what);
   return {
     data: explained,
     status: 0,
     text: (colors) => explained.map((one) => textOf(one, colors)).join('\n'),
   };
 }
+
+/** A directory may have the name of a function. */
+const isFile = (path: string): boolean => existsSync(path) && statSync(path).isFile();
 
 /** Entries by the beginning of their key, or by name, each among those that are older. */
 function explainStored(root: string, what: string): readonly Explained[] {

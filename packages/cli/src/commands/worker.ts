@@ -29,7 +29,7 @@ interface Serving {
   readonly jobs: number | undefined;
 }
 
-async function serve(context: Context, { concurrency, jobs = Infinity }: Serving): Promise<void> {
+async function serve(context: Context, { concurrency, jobs }: Serving): Promise<void> {
   const { config } = context.resolve();
   checkCount('concurrency', concurrency);
   checkCount('jobs', jobs);
@@ -49,7 +49,7 @@ async function serve(context: Context, { concurrency, jobs = Infinity }: Serving
     report: (key, failure) => {
       done[failure === undefined ? 'built' : 'failed'] += 1;
       context.warn(`${key.slice(0, 16)} ${failure === undefined ? 'built' : `failed: ${failure.message}`}`);
-      if (done.built + done.failed >= jobs) ended.abort();
+      if (done.built + done.failed >= (jobs ?? Infinity)) ended.abort();
     },
   });
   context.warn(
@@ -68,5 +68,6 @@ async function serve(context: Context, { concurrency, jobs = Infinity }: Serving
 }
 
 function checkCount(name: string, count: number | undefined): void {
-  if (count !== undefined && !(count >= 1)) throw badArguments(`--${name} takes a number from 1 on`);
+  if (count !== undefined && !(Number.isSafeInteger(count) && count >= 1))
+    throw badArguments(`--${name} takes a whole number from 1 on`);
 }

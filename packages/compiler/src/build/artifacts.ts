@@ -6,7 +6,7 @@
 import { tmpdir } from 'node:os';
 import { invariant, isTsInductorError } from '@tsinductor/base';
 import { packMachine, unpackMachine } from '@tsinductor/runtime';
-import { graphNamespace, keepWithin, openStore, packBundle, unpackBundle } from '@tsinductor/cache';
+import { badBundle, graphNamespace, keepWithin, openStore, packBundle, unpackBundle } from '@tsinductor/cache';
 import type { ArtifactStore, BundledEntry, Artifact as StoredArtifact } from '@tsinductor/cache';
 import type { Config } from '@tsinductor/config';
 import { notKept } from '../errors.ts';
@@ -96,20 +96,31 @@ export class Artifacts implements Disposable {
     this.#refuge?.[Symbol.dispose]();
   };
 
-  /** The cache has one entry more: others may have it, and the cache is kept within its bounds. */
+  /** The cache has an entry more that was built here: others may have it. */
   #grown(stored: StoredArtifact): StoredArtifact {
     this.#publish(stored);
-    const { cacheMaxBytes, cacheMaxDays } = this.#config;
+    return this.#bounded(stored);
+  }
+
+  /** The cache has an entry more: it is kept within its bounds. */
+  #bounded(stored: StoredArtifact): StoredArtifact {
+    const { cacheMaxBytes, cacheMaxDays, cacheDir, autotuneCacheDir } = this.#config;
     if (!this.isTemporary)
       keepWithin(
         {
           root: this.#store.root,
           temporaryDirectory: tmpdir(),
           limits: { bytes: cacheMaxBytes, milliseconds: cacheMaxDays === null ? null : cacheMaxDays * day },
+          recordRoots: [autotuneCacheDir ?? cacheDir],
         },
         stored.bytes,
       );
     return stored;
+  }
+
+  /** An entry that was built elsewhere is kept here too. */
+  #taken({ key, files, info }: BundledEntry): StoredArtifact {
+    return this.#bounded((this.#refuge ?? this.#store).put(key, files, info));
   }
 
   /** Whether what is built goes with this process. */
@@ -133,9 +144,9 @@ export class Artifacts implements Disposable {
   }
 
   /** What another machine has built is kept here too. */
-  accept({ key, files, info }: BundledEntry): StoredArtifact {
-    this.#fetched.add(key);
-    return (this.#refuge ?? this.#store).put(key, files, info);
+  accept(entry: BundledEntry): StoredArtifact {
+    this.#fetched.add(entry.key);
+    return this.#taken(entry);
   }
 
   #fetch(key: string): StoredArtifact | undefined {
@@ -145,7 +156,8 @@ export class Artifacts implements Disposable {
 
   /** What a worker, or another machine, has built of a job; undefined where this one is to. */
   #builtElsewhere(job: EntryJob): StoredArtifact | undefined {
-    if (!this.#config.compileFarm || this.#remote === undefined || !('units' in job)) return undefined;
+    const { compileFarm, forceRecompile } = this.#config;
+    if (!compileFarm || forceRecompile || this.#remote === undefined || !('units' in job)) return undefined;
     const { key, deadlineMs: milliseconds } = job;
     const bytes = this.#remote.build(remoteName(key), { key, job: encodeJob(job), milliseconds });
     return bytes === undefined ? undefined : this.#accepted(bytes, key);
@@ -336,11 +348,12 @@ export class Artifacts implements Disposable {
 
   /** Puts saved artifacts into the cache. Throws UserError CACHE_BUNDLE, having put none. */
   load(bytes: Uint8Array): readonly SavedArtifact[] {
-    return unpackBundle(bytes).flatMap(({ key, files, info }) => {
-      if (info.data !== machineData) return [describeEntry(this.#store.put(key, files, info))];
-      unpackMachine(files, this.place.directory);
-      return [];
-    });
+    const all = unpackBundle(bytes);
+    const isMachine = ({ info }: BundledEntry): boolean => info.data === machineData;
+    for (const { files } of all.filter(isMachine))
+      if (!unpackMachine(files, this.place.directory))
+        throw badBundle('what it says of a machine is not what was written');
+    return all.filter((entry) => !isMachine(entry)).map((entry) => describeEntry(this.#taken(entry)));
   }
 
   #get(key: string, isPatient = true): StoredArtifact | undefined {
