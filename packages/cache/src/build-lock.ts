@@ -30,6 +30,7 @@ type LockSettings = Parameters<typeof properLockfile.lockSync>[1] & { readonly r
 
 const firstPause = 10;
 const longestPause = 100;
+const fullCodes: ReadonlySet<string> = new Set(['ENOSPC', 'EDQUOT']);
 
 export async function withLock<T>(options: LockOptions<T>, build: () => Promise<T>): Promise<T> {
   const patience = new Patience(options.waitMilliseconds);
@@ -65,7 +66,10 @@ export function withLockNow<T>(options: LockOptions<T>, build: () => T): T {
   }
 }
 
-/** Does what one process at a time is to do; undefined, and nothing done, where another is at it or no lock can be had. */
+/**
+ * Does what one process at a time is to do; undefined, and nothing done, where another is at it or no lock can be had. On a disk that is
+ * full it is done without one: making room is what may be to do.
+ */
 export function tryAlone<T>(
   { fs, path, staleMilliseconds }: Pick<LockOptions<T>, 'fs' | 'path' | 'staleMilliseconds'>,
   action: () => T,
@@ -73,8 +77,8 @@ export function tryAlone<T>(
   const lock = `${path}.lock`;
   try {
     if (!makesLock(fs, lock) && !(breaksStale(fs, lock, staleMilliseconds) && makesLock(fs, lock))) return undefined;
-  } catch {
-    return undefined;
+  } catch (error) {
+    return fullCodes.has(errorCode(error)) ? action() : undefined;
   }
   try {
     return action();

@@ -15,6 +15,7 @@ import { join } from 'node:path';
 import { processTag } from '@tsinductor/base';
 import { collectGarbage } from './collect.ts';
 import type { CacheLimits, Collected } from './collect.ts';
+import { nodeFileSystem } from './file-system.ts';
 import { explainMiss } from './explain-miss.ts';
 import { keepWithin } from './growth.ts';
 import { contentsOf, describeEntries, verifyCache } from './inspect.ts';
@@ -56,9 +57,32 @@ function fill(): number {
   return store.list()[0]?.bytes ?? 0;
 }
 
+/** All that was used two days ago or before goes, with a file system in which a call fails. */
+function collectWhere(call: 'mkdirSync' | 'renameSync', code: string): Collected | undefined {
+  const fails = (): never => {
+    throw Object.assign(new Error(code), { code });
+  };
+  const limits = { bytes: null, milliseconds: 2.5 * day };
+  const fs = { ...nodeFileSystem(), [call]: fails };
+  return collectGarbage({ root: place.root, temporaryDirectory: top, limits, fs });
+}
+
 const left = (): readonly string[] => keys.filter((of) => existsSync(join(place.root, 'fx', of)));
 
 describe('entries', () => {
+  test('go on a disk that is full, which has no room for a lock', () => {
+    fill();
+    expect(collectWhere('mkdirSync', 'ENOSPC')).toMatchObject({ entries: 2 });
+    expect(left()).toEqual(keys.slice(2));
+    expect(collectWhere('mkdirSync', 'EACCES')).toBeUndefined();
+  });
+
+  test('that cannot be removed are not counted as gone', () => {
+    fill();
+    expect(collectWhere('renameSync', 'EACCES')).toMatchObject({ entries: 0, kept: { entries: 4 } });
+    expect(left()).toEqual(keys);
+  });
+
   test('go by their last use while there are too many bytes, down to nine tenths', () => {
     const bytes = fill();
     expect(collect({ bytes: 4 * bytes })).toMatchObject({

@@ -7,6 +7,7 @@
 import { basename, dirname, join } from 'node:path';
 import { isAbandoned, processTag } from '@tsinductor/base';
 import { tryAlone } from './build-lock.ts';
+import { errorCode } from './events.ts';
 import { nodeFileSystem, removeQuietly } from './file-system.ts';
 import type { FileSystem } from './file-system.ts';
 import { bridgePattern, machinePattern } from './inspect.ts';
@@ -149,13 +150,17 @@ function evict(fs: FileSystem, home: string, key: string): boolean {
   const aside = join(home, `${stagePrefix}${processTag()}${String(process.hrtime.bigint())}`);
   try {
     fs.renameSync(directory, aside);
+  } catch (error) {
+    return errorCode(error) === 'ENOENT'; // taken by someone else; otherwise it stays
+  }
+  try {
     if (useOf(fs, home, key)?.isNow === true) {
       fs.renameSync(aside, directory);
       return false;
     }
     fs.rmSync(join(home, usedName, key), { force: true });
   } catch {
-    // It was taken by someone else; or it cannot be put back, and is built again.
+    // It cannot be put back, and is built again.
   }
   removeQuietly(fs, aside);
   return true;

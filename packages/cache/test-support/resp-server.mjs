@@ -12,6 +12,7 @@ const ways = {
     store.set(key.toString(), value);
     return '+OK\r\n';
   },
+  'no queue': (store, words) => ways.honest(store, words),
   silent: () => undefined,
   garbage: () => Buffer.from(Array.from({ length: 4096 }, (_, i) => (i * 37 + 11) % 256)),
   number: () => ':42\r\n',
@@ -71,7 +72,8 @@ export async function startServer({ way = 'honest', log, delay = 0 } = {}) {
   const answer = (words, socket) => {
     const command = words[0].toString().toUpperCase();
     if (!['GET', 'SET', 'EXISTS'].includes(command)) {
-      socket.write(command === 'HELLO' ? '-ERR unknown command\r\n' : '+OK\r\n');
+      if (state.way === 'no queue' && command === 'CLIENT') socket.write('-NOPERM this user may not\r\n');
+      else socket.write(command === 'HELLO' ? '-ERR unknown command\r\n' : '+OK\r\n');
       return;
     }
     state.last = words;

@@ -10,6 +10,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type * as bullmq from 'bullmq';
 import { isTsInductorError } from '@tsinductor/base';
 import { farmPackageMissing, remoteAway, remoteUntrusted } from '../errors.ts';
+import { isKey } from '../key.ts';
 import { cut, makeRedis, placeOf } from './redis-level.ts';
 import type { RedisOptions, RemoteLevel } from './redis-level.ts';
 import { openEnvelope, openKeys, sealBytes } from './signature.ts';
@@ -30,6 +31,8 @@ interface FarmRequest {
   readonly name: string;
   readonly job: Uint8Array;
   readonly milliseconds: number;
+  /** Told why no worker can be asked. */
+  readonly warn: (error: Error) => void;
 }
 
 /** The value, if a worker or another machine has made it; undefined where this machine is to. Rejects as `RemoteLevel.get` does. */
@@ -38,14 +41,15 @@ export async function builtElsewhere(
   level: RemoteLevel,
   request: FarmRequest,
 ): Promise<Buffer | undefined> {
-  const { name, milliseconds } = request;
-  return (await builtByWorker(options, level, request)) ?? (await getOrClaim(level, name, milliseconds));
+  const end = performance.now() + request.milliseconds;
+  const built = await builtByWorker(options, level, request);
+  return built ?? (await getOrClaim(level, request.name, Math.max(0, end - performance.now())));
 }
 
 async function builtByWorker(
   options: RedisOptions,
   level: RemoteLevel,
-  { key, name, job, milliseconds }: FarmRequest,
+  { key, name, job, milliseconds, warn }: FarmRequest,
 ): Promise<Buffer | undefined> {
   const envelope = sealBytes(openKeys(options), jobName(key), job);
   if (envelope === undefined) return undefined;
@@ -58,7 +62,10 @@ async function builtByWorker(
     const isGone = async (): Promise<boolean> => (await queue.getJobState(key)) === 'unknown' || !(await hasWorkers());
     return await awaited(level, name, { milliseconds, isGone: () => within(options, isGone()) });
   } catch (error) {
-    if (isTsInductorError(error) && error.code !== 'REMOTE_CACHE_AWAY' && error.code !== 'FARM_PACKAGE') throw error;
+    if (isTsInductorError(error) && error.code === 'REMOTE_CACHE_UNTRUSTED') throw error;
+    warn(
+      isTsInductorError(error) ? error : remoteAway(placeOf(options), `no worker is asked: ${String(error)}`, error),
+    );
     return undefined; // then nobody builds it for us
   }
 }
@@ -166,6 +173,7 @@ export async function serveFarm(
   const worker = new Worker<string, boolean>(
     queueName,
     async ({ id: key = '', data }) => {
+      if (!isKey(key)) throw remoteUntrusted(jobName(key), 'its name is no key');
       const envelope = Buffer.from(data, 'base64');
       const opened = openEnvelope(keys, jobName(key), envelope);
       if ('reason' in opened) throw remoteUntrusted(jobName(key), opened.reason);

@@ -105,9 +105,25 @@ describe('what several machines need', () => {
     const { port } = await server();
     const { key } = keysIn('a');
     const options = { url: null, host: '127.0.0.1', port, milliseconds, expirySeconds: null, key, trust: [] };
-    const request = { key: 'ab'.repeat(16), name: 'fx:1', job: bytes, milliseconds: 60_000 };
+    const warnings: Error[] = [];
+    const warn = (error: Error): void => void warnings.push(error);
+    const request = { key: 'ab'.repeat(16), name: 'fx:1', job: bytes, milliseconds: 60_000, warn };
     expect(await builtElsewhere(options, level(port, { key }), request)).toBeUndefined();
     expect(await level(port, { key }).isClaimed('fx:1')).toBe(true);
+    expect(warnings).toEqual([]);
+  });
+
+  test('is made here where nobody may use the queue, which is told', async () => {
+    const { port } = await server('no queue');
+    const { key } = keysIn('a');
+    const options = { url: null, host: '127.0.0.1', port, milliseconds: 60_000, expirySeconds: null, key, trust: [] };
+    const warnings: Error[] = [];
+    const warn = (error: Error): void => void warnings.push(error);
+    const request = { key: 'ab'.repeat(16), name: 'fx:1', job: bytes, milliseconds: 60_000, warn };
+    expect(await builtElsewhere(options, level(port, { key }), request)).toBeUndefined();
+    expect(warnings).toEqual([
+      expect.objectContaining({ code: 'REMOTE_CACHE_AWAY', message: expect.stringContaining('NOPERM') }),
+    ]);
   });
 });
 

@@ -61,7 +61,7 @@ export class RemoteCache implements Disposable {
     name: string,
     request: { readonly key: string; readonly job: Uint8Array; readonly milliseconds: number },
   ): Uint8Array | undefined {
-    const longest = 2 * request.milliseconds + 8 * this.#options.milliseconds;
+    const longest = request.milliseconds + 8 * this.#options.milliseconds;
     return this.#ask({ kind: 'build', name, ...request }, longest)?.bytes;
   }
 
@@ -124,6 +124,7 @@ export class RemoteCache implements Disposable {
       if (received === undefined) return undefined;
       const { message } = received;
       if (message.failure !== undefined) this.#fail(message.failure.code, message.failure.message);
+      if (message.warning !== undefined) this.#options.warn(message.warning.code, message.warning.message);
       if (message.id === id) return message;
     }
   }

@@ -1,5 +1,6 @@
 // Measurements that machines share: the own ones first, then those of the server; both are written to.
 import { expect, test } from '@jest/globals';
+import { ToolchainError } from '@tsinductor/base';
 import type { RecordStore } from '@tsinductor/cache';
 import { SharedRecords } from './shared-records.ts';
 
@@ -99,4 +100,18 @@ test('what is no measurement in a value is left out', () => {
     return records.read(problem).size;
   });
   expect(sizes).toEqual([0, 0, 0, 0, 0, 1]);
+});
+
+test('are used where they cannot be kept, as on a disk that is full', () => {
+  const shared = server();
+  const one = new SharedRecords(machine(), shared, {});
+  one.write(problem, first, 1);
+  one[Symbol.dispose]();
+  const full = {
+    ...machine(),
+    write: (): never => {
+      throw new ToolchainError('CACHE_WRITE_FAILED', 'no space');
+    },
+  };
+  expect([...new SharedRecords(full, shared, {}).read(problem)]).toEqual([[first, 1]]);
 });

@@ -3,6 +3,7 @@
 //
 // The server has a value for each problem, or one for all problems of a kernel (`bundle`), from which the files of all of them are made
 // at once. A value is plain JSON in the order that it was measured in, and whatever in it is no record is left out.
+import { isTsInductorError } from '@tsinductor/base';
 import { isKey } from '@tsinductor/cache';
 import type { RecordStore } from '@tsinductor/cache';
 
@@ -48,9 +49,18 @@ export class SharedRecords implements RecordStore {
     const own = this.#own.read(problem);
     if (own.size > 0) return own;
     const shared = this.#fetch(problem, this.#patience);
-    for (const [of, records] of shared)
-      for (const [configuration, record] of records) this.#own.write(of, configuration, record);
+    this.#keep(shared);
     return shared.get(problem) ?? own;
+  }
+
+  /** What cannot be kept here is asked for again by the next process. */
+  #keep(problems: Problems): void {
+    try {
+      for (const [problem, records] of problems)
+        for (const [configuration, record] of records) this.#own.write(problem, configuration, record);
+    } catch (error) {
+      if (!isTsInductorError(error)) throw error;
+    }
   }
 
   write(problem: string, configuration: string, record: unknown): void {

@@ -26,6 +26,8 @@ export interface RemoteResponse {
   /** What was kept under the name that was asked for. */
   readonly bytes?: Uint8Array;
   readonly failure?: Failure;
+  /** What did not work, although there is an answer. */
+  readonly warning?: Failure;
 }
 
 /** What the thread is started with. */

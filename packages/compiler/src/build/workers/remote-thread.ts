@@ -5,6 +5,7 @@ import { builtElsewhere, getOrClaim, openRedis } from '@tsinductor/cache';
 import type { RedisOptions, RemoteLevel } from '@tsinductor/cache';
 import { describeFailure } from './failure.ts';
 import { remoteAnswers, remoteWrites } from './remote-protocol.ts';
+import type { Failure } from './protocol.ts';
 import type { RemoteRequest, RemoteResponse, RemoteThreadData } from './remote-protocol.ts';
 
 serve(workerData as RemoteThreadData);
@@ -27,16 +28,20 @@ function serve({ port, shared, options }: RemoteThreadData): void {
 
 async function responseTo(request: RemoteRequest, level: RemoteLevel, options: RedisOptions): Promise<RemoteResponse> {
   const { id } = request;
+  let warning: Failure | undefined;
+  const warn = (error: Error): void => {
+    warning = describeFailure(error);
+  };
   try {
-    const bytes = await bytesFor(request, level, options);
-    return bytes === undefined ? { id } : { id, bytes };
+    const bytes = await bytesFor({ ...request, warn }, level, options);
+    return { id, ...(bytes === undefined ? {} : { bytes }), ...(warning === undefined ? {} : { warning }) };
   } catch (error) {
     return { id, failure: describeFailure(error) };
   }
 }
 
 async function bytesFor(
-  request: RemoteRequest,
+  request: RemoteRequest & { readonly warn: (error: Error) => void },
   level: RemoteLevel,
   options: RedisOptions,
 ): Promise<Uint8Array | undefined> {
