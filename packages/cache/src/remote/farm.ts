@@ -9,9 +9,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type * as bullmq from 'bullmq';
 import { isTsInductorError } from '@tsinductor/base';
-import { farmPackageMissing, remoteAway, remoteUntrusted } from '../errors.ts';
+import { farmPackageMissing, remoteUntrusted } from '../errors.ts';
 import { isKey } from '../key.ts';
-import { cut, makeRedis, placeOf } from './redis-level.ts';
+import { cut, failureOf, makeRedis, within } from './redis-level.ts';
 import type { RedisOptions, RemoteLevel } from './redis-level.ts';
 import { openEnvelope, openKeys, sealBytes } from './signature.ts';
 
@@ -63,9 +63,7 @@ async function builtByWorker(
     return await awaited(level, name, { milliseconds, isGone: () => within(options, isGone()) });
   } catch (error) {
     if (isTsInductorError(error) && error.code === 'REMOTE_CACHE_UNTRUSTED') throw error;
-    warn(
-      isTsInductorError(error) ? error : remoteAway(placeOf(options), `no worker is asked: ${String(error)}`, error),
-    );
+    warn(failureOf(options, error, 'no worker is asked: '));
     return undefined; // then nobody builds it for us
   }
 }
@@ -97,15 +95,6 @@ async function awaited(
     pause = Math.min(longestPause, pause * 1.5);
   }
   return undefined;
-}
-
-/** What one call may take. */
-async function within<T>(options: RedisOptions, answer: Promise<T>): Promise<T> {
-  const { milliseconds } = options;
-  const late = sleep(milliseconds, undefined, { ref: false }).then(() => {
-    throw remoteAway(placeOf(options), `the queue gives no answer within ${String(milliseconds)} ms`);
-  });
-  return await Promise.race([answer, late]);
 }
 
 interface OpenQueue extends Disposable {
@@ -205,7 +194,7 @@ export async function serveFarm(
   } catch (error) {
     void worker.close(true).catch(() => undefined);
     cut(connection);
-    throw isTsInductorError(error) ? error : remoteAway(placeOf(options), String(error), error);
+    throw failureOf(options, error);
   }
   return {
     close: async () => {

@@ -57,7 +57,7 @@ class RedisLevel implements RemoteLevel {
   async get(name: string): Promise<Buffer | undefined> {
     const found = await this.#call(({ redis }) => redis.getBuffer(prefix + name) as Promise<unknown>);
     if (found === null) return undefined;
-    if (!Buffer.isBuffer(found)) throw this.#away('it answers what is no value');
+    if (!Buffer.isBuffer(found)) throw remoteAway(placeOf(this.#options), 'it answers what is no value');
     const opened = openEnvelope(this.#keys, name, found);
     if ('reason' in opened) throw remoteUntrusted(name, opened.reason);
     return opened.bytes;
@@ -97,34 +97,41 @@ class RedisLevel implements RemoteLevel {
 
   /** One command, within its time. */
   async #call<T>(command: (connection: Connection) => Promise<T>): Promise<T> {
-    const { milliseconds } = this.#options;
     // Loading what speaks with the server is not the server's time.
     await loadPackage();
-    let timer: NodeJS.Timeout | undefined;
-    const late = new Promise<never>((_, reject) => {
-      timer = setTimeout(() => {
-        reject(this.#away(`no answer within ${String(milliseconds)} ms`));
-      }, milliseconds);
-    });
     const answered = async (): Promise<T> => {
       const connection = await (this.#connection ??= connect(this.#options));
       connection.received = 0;
       return await command(connection);
     };
     try {
-      return await Promise.race([answered(), late]);
+      return await within(this.#options, answered());
     } catch (error) {
       this.close();
-      throw isTsInductorError(error) ? error : this.#away(messageOf(error), error);
-    } finally {
-      clearTimeout(timer);
+      throw failureOf(this.#options, error);
     }
   }
+}
 
-  #away(reason: string, cause?: unknown): Error {
-    return remoteAway(placeOf(this.#options), reason, cause);
+/** An answer, within what one call may take. Rejects with REMOTE_CACHE_AWAY where it is late. */
+export async function within<T>(options: RedisOptions, answer: Promise<T>): Promise<T> {
+  const { milliseconds } = options;
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => {
+      reject(remoteAway(placeOf(options), `no answer within ${String(milliseconds)} ms`));
+    }, milliseconds);
+  });
+  try {
+    return await Promise.race([answer, late]);
+  } finally {
+    clearTimeout(timer);
   }
 }
+
+/** What went wrong, as an error with a code; `effect` is what follows from it. */
+export const failureOf = (options: RedisOptions, error: unknown, effect: string = ''): Error =>
+  isTsInductorError(error) ? error : remoteAway(placeOf(options), effect + messageOf(error), error);
 
 /** Where the server is, without a password. */
 export function placeOf({ url, host, port }: Pick<RedisOptions, 'url' | 'host' | 'port'>): string {

@@ -50,20 +50,21 @@ export class ReplyBounds {
     const found = linePattern.exec(line);
     if (found === null) return false;
     const [, kind, digits = '0'] = found;
-    const isList = kind === '*';
     const count = Number(digits);
-    if (count > (isList ? mostElements : mostBytes)) return false;
+    if (count > (kind === '*' ? mostElements : mostBytes)) return false;
     if (kind === '$' && count >= 0) this.#left = count + 2;
-    const last = this.#open.length - 1;
-    const left = this.#open[last];
-    if (left !== undefined) this.#open[last] = left - 1;
-    if (isList && count > 0) {
-      this.#open.push(count);
-      this.#elements += count;
-      return this.#elements <= mostElements && this.#open.length <= mostDepth;
-    }
+    const around = this.#open.pop();
+    if (around !== undefined) this.#open.push(around - 1);
+    if (kind === '*' && count > 0) return this.#opens(count);
     while (this.#open.at(-1) === 0) this.#open.pop();
     if (this.#open.length === 0) this.#elements = 0;
     return true;
+  }
+
+  /** A list begins. */
+  #opens(count: number): boolean {
+    this.#open.push(count);
+    this.#elements += count;
+    return this.#elements <= mostElements && this.#open.length <= mostDepth;
   }
 }
