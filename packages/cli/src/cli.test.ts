@@ -112,17 +112,13 @@ describe('cache', () => {
       'bridge.node': Buffer.from('none'),
     });
     const [key, other] = ['ab'.repeat(32), 'cd'.repeat(32)];
-    const entry = {
-      key: other,
-      info: { inputs: {}, versions: {}, data: null },
-      files: { 'graph.cc': Buffer.from('') },
-    };
+    const info = { inputs: {}, versions: {}, data: 'machine' };
+    const entry = { key: other, info: { ...info, data: null }, files: { 'graph.cc': Buffer.from('') } };
     for (const text of [
       '{',
       'null',
       '{"report":{"toolchain":{"fingerprint":"../x"}},"isaReport":{},"bridge":"../x"}',
     ]) {
-      const info = { inputs: {}, versions: {}, data: 'machine' };
       writeFileSync(file, packBundle([], [entry, { key, info, files: machine(text) }]));
       expect((await run(['cache', 'import', file])).error).toContain('CACHE_BUNDLE');
       expect((await run(['cache', 'ls'])).out).toContain('0 entries');
