@@ -44,7 +44,9 @@ function deviceFor(name: string, device: unknown): Device {
 }
 
 function callOperator(given: GivenCall): Tensor | Tensor[] {
-  const known = isMapping() || needsGradient(given) ? undefined : processState.recorder?.repeat?.(given);
+  const { recorder } = processState;
+  const known =
+    recorder?.repeat === undefined || isMapping() || needsGradient(given) ? undefined : recorder.repeat(given);
   return known ?? besideOperands(given.positional, () => callBeside(given));
 }
 
