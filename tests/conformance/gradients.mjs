@@ -9,7 +9,7 @@ export function gradientJob({ entry, args, kwargs }, { traced, sizes, inputs, co
   const sources = entry.grads.map(({ arg }) => valueAt({ args, kwargs }, arg));
   const places = sources.map((tensor) => inputs.indexOf(tensor));
   const wanted = [...new Set(places.filter((place) => place !== -1))];
-  const vjp = vjpGraph(traced, wanted, sizes);
+  const vjp = vjpGraph(traced, wanted, { sizes });
   const cotangents = golden.decode(entry.cotangents);
   const given = vjp.seeds.map((position) => {
     const { dtype, shape } = outputOf(traced, position);

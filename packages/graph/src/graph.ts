@@ -46,8 +46,10 @@ export type Attr =
   | readonly Attr[];
 export type Attrs = Readonly<Record<string, Attr>>;
 
-/** What a trace says of the calls in it, for the partition of forward and backward. */
+/** What a trace says of the calls in it, for gradients and for the partition of forward and backward. */
 export interface OriginMarks {
+  /** Made within noGrad: no gradient flows through it. */
+  readonly isConstant?: boolean;
   /**
    * Made by a backward pass: from the cotangents that flow through it (`backward`), or for its sake from values of the forward
    * pass alone (`residual`).

@@ -50,7 +50,7 @@ export { contiguousMeta, contiguousStrides, sizeAttr, sizesAttr } from './shape.
 export { jointGraph } from './partition/joint-graph.ts';
 export { partition } from './partition/partition.ts';
 export type { PartitionChoice } from './partition/partition.ts';
-export { vjpGraph } from './gradient/vjp-graph.ts';
+export { differentiableOutputs, vjpGraph } from './gradient/vjp-graph.ts';
 export type { VjpGraph } from './gradient/vjp-graph.ts';
 export { batchGraph } from './batching/batch-graph.ts';
 export type { BatchedGraph } from './batching/batch-graph.ts';

@@ -52,3 +52,4 @@ export { changedInPlace } from './autograd/errors.ts';
 export { recordFunction } from './autograd/function-node.ts';
 export { withoutGradients } from './autograd/grad-mode.ts';
 export { isTracking, requiresGrad } from './autograd/record.ts';
+export { ownSteps } from './autograd/steps.ts';

@@ -65,7 +65,7 @@ export const processState: ProcessState = {
   randomState: undefined,
   sourceMaps: undefined,
   customOps: undefined,
-  gradients: { isUsed: false, isEnabled: true, isSuspended: false, nodes: 0, marks: {}, regions: 0 },
+  gradients: { isUsed: false, isEnabled: true, isSuspended: false, nodes: 0, marks: {}, ownSteps: 0, regions: 0 },
   mapping: [],
   places: undefined,
 };

@@ -193,7 +193,7 @@ export class CompiledCode {
   #run(entry: Specialisation, thisArg: unknown, args: readonly unknown[]): unknown {
     const inputs = entry.inputs();
     const isTracked = isTracking() && inputs.some(requiresGrad);
-    if (isTracked && !entry.isUpdate)
+    if (isTracked && !entry.isUpdate(inputs) && !entry.writesShared(inputs))
       return this.#runTracked(entry, inputs, () => this.#fn.apply(thisArg, args as unknown[]));
     if (!entry.writesShared(inputs)) {
       try {

@@ -2,7 +2,7 @@
 // Out: the step's results, and gradients by a graph of their own, which is compiled when it is first needed. That graph computes
 // again what it needs of the forward pass, whose inputs alone are kept.
 import { at, isFloat } from '@tsinductor/base';
-import { decompose, removeDead, valuesOf, vjpGraph } from '@tsinductor/graph';
+import { decompose, differentiableOutputs, removeDead, vjpGraph } from '@tsinductor/graph';
 import type { Graph, VjpGraph } from '@tsinductor/graph';
 import { zeros } from '@tsinductor/tensor';
 import type { Tensor } from '@tsinductor/tensor';
@@ -45,16 +45,21 @@ export const notGraphed = (reason: string): string =>
   `calls of which gradients are wanted run operator by operator: ${reason}`;
 
 /** Why a traced call is no such step, and has to run as it is; undefined if it is one. */
-export function whyNotDifferentiable({ graph, program, results }: TracedCall): string | undefined {
+export function whyNotDifferentiable(traced: TracedCall): string | undefined {
+  const { graph, program, results, writesWithinNoGrad, notDifferentiable } = traced;
   if ('parts' in program) return 'it calls what is not compiled';
-  if (graph.mutations.length > 0)
+  if (graph.mutations.length > 0 && !writesWithinNoGrad)
     return 'it writes to its arguments, or to tensors that it closes over, outside of noGrad';
   if (graph.sizes.length > 0) return 'its sizes are symbolic';
-  return results.some(({ kind }) => kind === 'input') ? 'it gives memory of its arguments' : undefined;
+  return results.some(({ kind }) => kind === 'input') ? 'it gives memory of its arguments' : notDifferentiable;
 }
 
-/** Whether a traced call is a step of training: it updates its parameters itself, within noGrad. */
-export const isUpdate = ({ graph, writesQuietly }: TracedCall): boolean => graph.mutations.length > 0 && writesQuietly;
+/**
+ * Whether a traced call is a step of training: it updates tensors that require gradients itself, within noGrad. Running statistics and
+ * the state of random numbers are none.
+ */
+export const isUpdate = ({ graph, writesWithinNoGrad }: TracedCall, inputs: readonly Tensor[]): boolean =>
+  writesWithinNoGrad && graph.mutations.some(({ placeholder }) => requiresGrad(at(inputs, placeholder)));
 
 /**
  * Results of a call that has updated what they were computed from: no gradient can be had of them any more. Pulling one raises
@@ -62,30 +67,29 @@ export const isUpdate = ({ graph, writesQuietly }: TracedCall): boolean => graph
  */
 export function recordUpdate(name: string, { graph }: TracedCall, given: CallOfUpdate): void {
   const { inputs, outputs } = given;
-  const depends = graph.nodes.map(() => false);
-  let placeholder = 0;
-  for (const node of graph.nodes) {
-    if (node.kind === 'placeholder') depends[node.id] = requiresGrad(at(inputs, placeholder++));
-    else if ('args' in node && node.target !== 'detach')
-      depends[node.id] = valuesOf(node.args).some((value) => depends[value.node] === true);
-  }
-  const results = outputs.filter(
-    (tensor, output) => isFloat(tensor.dtype) && depends[graph.outputs[output]?.node ?? -1] === true,
-  );
-  const wanted = inputs.filter(requiresGrad);
-  recordFunction(name, { inputs: wanted, results }, () => {
+  const wanted = wantedOf(inputs);
+  const results = differentiableOutputs(graph, wanted).map((output) => at(outputs, output));
+  recordFunction(name, { inputs: wanted.map((position) => at(inputs, position)), results }, () => {
     throw changedInPlace(name);
   });
 }
+
+/** The positions of the inputs that gradients are wanted of. */
+const wantedOf = (inputs: readonly Tensor[]): readonly number[] =>
+  inputs.flatMap((tensor, position) => (requiresGrad(tensor) && isFloat(tensor.dtype) ? [position] : []));
 
 interface CallOfUpdate {
   readonly inputs: readonly Tensor[];
   readonly outputs: readonly Tensor[];
 }
 
+const copyOf = (tensor: Tensor): Tensor => withoutGradients(() => tensor.clone());
+
 export class DifferentiableCall {
   readonly #name: string;
+  /** Without what it writes. */
   readonly #graph: Graph;
+  readonly #mutations: Graph['mutations'];
   readonly #executable: Executable;
   readonly #compile: Compile;
   /** By the inputs that gradients are wanted of. */
@@ -97,24 +101,27 @@ export class DifferentiableCall {
     how: { readonly executable: Executable; readonly compile: Compile },
   ) {
     this.#name = name;
-    this.#graph = graph;
+    const { mutations } = graph;
+    this.#graph = { ...graph, outputs: graph.outputs.slice(0, graph.outputs.length - mutations.length), mutations: [] };
+    this.#mutations = mutations;
     this.#executable = how.executable;
     this.#compile = how.compile;
   }
 
-  /** The graph's outputs, as results of a recorded step. */
+  /** The graph's outputs, as results of a recorded step. What it writes to is kept as it was. */
   outputs(inputs: readonly Tensor[]): readonly Tensor[] {
-    const given = [...inputs];
-    const outputs = withoutGradients(() => this.#executable.run(given));
-    const wanted = given.flatMap((tensor, position) =>
-      requiresGrad(tensor) && isFloat(tensor.dtype) ? [position] : [],
-    );
+    const written = new Set(this.#mutations.map(({ placeholder }) => placeholder));
+    const given = inputs.map((tensor, position) => (written.has(position) ? copyOf(tensor) : tensor));
+    const outputs = withoutGradients(() => this.#executable.run([...inputs]));
+    const wanted = wantedOf(given);
     const metas = outputs.map(({ dtype, shape }) => ({ dtype, shape }));
-    recordFunction(this.#name, { inputs: given, results: outputs }, (cotangents, createGraph) => {
+    const differentiable = differentiableOutputs(this.#graph, wanted);
+    const results = differentiable.map((output) => at(outputs, output));
+    recordFunction(this.#name, { inputs: given, results }, (cotangents, createGraph) => {
       const { vjp, graph, executable } = this.#backwardOf(wanted, given, metas);
       const seeds = vjp.seeds.map((position) => {
         const { dtype, shape } = at(metas, position);
-        return cotangents[position] ?? zeros([...shape], { dtype });
+        return cotangents[differentiable.indexOf(position)] ?? zeros([...shape], { dtype });
       });
       const made = createGraph
         ? replayGraph(graph, [...given, ...seeds], { name: 'gradient', primals: given.length })
@@ -136,7 +143,7 @@ export class DifferentiableCall {
     const key = wanted.join();
     const known = this.#backward.get(key);
     if (known !== undefined) return known;
-    const vjp = vjpGraph(this.#graph, wanted);
+    const vjp = vjpGraph(this.#graph, wanted, { keepsMarks: true });
     const graph = removeDead({ ...vjp.graph, outputs: vjp.graph.outputs.slice(this.#graph.outputs.length) });
     const seeds = vjp.seeds.map((position) => {
       const { dtype, shape } = at(metas, position);

@@ -171,8 +171,8 @@ export class Specialisation {
   }
 
   /** Whether a call whose inputs require gradients is run as any other, as it updates them itself. */
-  get isUpdate(): boolean {
-    return isUpdate(this.#traced);
+  isUpdate(inputs: readonly Tensor[]): boolean {
+    return isUpdate(this.#traced, inputs);
   }
 
   /** Such a call. */
@@ -185,7 +185,7 @@ export class Specialisation {
 
   /**
    * The same as a step that is recorded for gradients. `compile` is asked for the graph of these when they are first needed.
-   * Undefined where the call has to run as it is: `why` is told the reason.
+   * Undefined where the call has to run as it is, `why` being told the reason, or where a check has failed behind writes.
    */
   runTracked(
     inputs: readonly Tensor[],
@@ -198,7 +198,8 @@ export class Specialisation {
     }
     const { executable } = this;
     this.#differentiable ??= new DifferentiableCall(name, this.#traced, { executable, compile });
-    const outputs = this.#differentiable.outputs(inputs);
+    const outputs = this.#tried(inputs, this.#differentiable);
+    if (outputs === undefined) return undefined;
     const { results, template } = this.#traced;
     const made = results.map((source) => {
       if (source.kind === 'input') return at(inputs, source.placeholder);
@@ -206,6 +207,15 @@ export class Specialisation {
       return source.kind === 'computed' ? output : recordedView(output, source.alias);
     });
     return { result: putTogether(template, { outputs: made, slots: this.#slots }) };
+  }
+
+  #tried(inputs: readonly Tensor[], step: DifferentiableCall): readonly Tensor[] | undefined {
+    try {
+      return step.outputs(inputs);
+    } catch (error) {
+      if (!this.hasLeftUndone(error)) throw error;
+      return undefined;
+    }
   }
 
   #put(inputs: readonly Tensor[], outputs: readonly Tensor[]): unknown {

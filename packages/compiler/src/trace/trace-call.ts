@@ -5,7 +5,7 @@ import type { TsInductorError } from '@tsinductor/base';
 import { resolveSizes, SizeEnvironment } from '@tsinductor/graph';
 import type { Graph, Meta, SizeGuard as TracedSizeGuard, ValueRef } from '@tsinductor/graph';
 import { printIndex, sizeSymbol } from '@tsinductor/ir';
-import { callerOf, dynamicAxesOf, TraceSession } from '@tsinductor/tensor/internal';
+import { callerOf, dynamicAxesOf, ownSteps, TraceSession } from '@tsinductor/tensor/internal';
 import type { Device, Tensor } from '@tsinductor/tensor';
 import type { Placement } from '@tsinductor/tensor/internal';
 import type { AdaptedCall, BoundCall, TraceOptions, TraceResult } from '@tsinductor/tensor/internal';
@@ -100,8 +100,10 @@ export interface TracedCall {
   readonly results: readonly ResultSource[];
   readonly sizeGuards: readonly SizeGuard[];
   readonly sizeHolds: ((leaves: readonly Tensor[]) => boolean) | undefined;
-  /** Whether all that it writes to are tensors that gradients do not know, or were written to within noGrad. */
-  readonly writesQuietly: boolean;
+  /** Whether it writes to floats among its inputs within noGrad only. */
+  readonly writesWithinNoGrad: boolean;
+  /** Why gradients of the call are not those of its graph; undefined where they are. */
+  readonly notDifferentiable: string | undefined;
   /** Fields of objects around the function that were read. */
   readonly outerReads?: readonly OuterRead[];
 }
@@ -169,6 +171,7 @@ export function traceOnce(call: Call, tracing: Tracing, plan: TracePlan): Traced
   });
   try {
     const { thisArg, args } = observation;
+    const stepsBefore = ownSteps();
     const run = (): unknown => call.fn.apply(thisArg, [...args]);
     const result = tracedRun(() => observation.run(() => session.run(() => tracing.around(run))));
     const outputs: Tensor[] = [];
@@ -179,11 +182,8 @@ export function traceOnce(call: Call, tracing: Tracing, plan: TracePlan): Traced
     const described = describe(observation, template, outcome);
     const numbers = numbersOf(described.guards, { tracing, plan }, session.sizes.hints());
     const { numbers: given } = plan;
-    const writesQuietly = session.memories.inputs.every(
-      ({ isWrittenOpenly = false, meta }) => !isWrittenOpenly || !isFloat(meta.dtype),
-    );
-    const read = { sizeNames, readSizes: [...readSizes] };
-    return { ...described, ...numbers, ...read, numbers: given, conditions: [], writesQuietly };
+    const read = { sizeNames, readSizes: [...readSizes], ...forGradients(session, stepsBefore) };
+    return { ...described, ...numbers, ...read, numbers: given, conditions: [] };
   } catch (error) {
     if (!isTsInductorError(error) || error.code !== 'ALIASED_MUTATION') throw error;
     const captured = session.placeholders.filter(({ kind }) => kind === 'capture').map(({ tensor }) => tensor);
@@ -197,6 +197,18 @@ export function traceOnce(call: Call, tracing: Tracing, plan: TracePlan): Traced
 const usesThis = (fn: Call['fn']): boolean =>
   /\b(?:this|super|eval)\b|\[native code\]/.test(Function.prototype.toString.call(fn));
 
+type ForGradients = Pick<TracedCall, 'writesWithinNoGrad' | 'notDifferentiable'>;
+
+/** What gradients have to know of a trace; `stepsBefore` is how many calls of `customVjp` there were before it. */
+function forGradients({ memories }: TraceSession, stepsBefore: number): ForGradients {
+  const isWritten = ({ isWrittenWithGradients = false, meta }: (typeof memories.inputs)[number]): boolean =>
+    isWrittenWithGradients && isFloat(meta.dtype);
+  return {
+    writesWithinNoGrad: !memories.inputs.some(isWritten),
+    notDifferentiable: ownSteps() === stepsBefore ? undefined : 'it calls what customVjp gave a gradient of its own',
+  };
+}
+
 interface Outcome {
   readonly announced: readonly Tensor[];
   readonly traced: TraceResult;
@@ -207,7 +219,7 @@ interface Outcome {
 
 type Described = Omit<
   TracedCall,
-  'numbers' | 'conditions' | 'variable' | 'plainNumbers' | 'readSizes' | 'sizeNames' | 'point' | 'writesQuietly'
+  'numbers' | 'conditions' | 'variable' | 'plainNumbers' | 'readSizes' | 'sizeNames' | 'point' | keyof ForGradients
 >;
 
 /** The plain numbers of a call, by path. */

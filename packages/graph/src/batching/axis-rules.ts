@@ -140,6 +140,9 @@ const sorted: BatchingRule = (b, call) =>
 const ranked: BatchingRule = (b, call) =>
   b.c.callAll(call.target, [b.whole(inputOf(call)), b.whole(call.a.tensor('places'))], { dim: call.a.int('dim') + 1 });
 
+const overwritten: BatchingRule = (b, call) =>
+  callOf(b, call, { args: [b.whole(inputOf(call)), b.whole(call.a.tensor('before'))] });
+
 export const batchingFamilies: Readonly<Record<'pointwise' | 'reduction' | 'scan' | 'mark', BatchingRule>> = {
   pointwise,
   reduction,
@@ -163,4 +166,5 @@ export const axisBatching: Readonly<Record<string, BatchingRule>> = {
   require,
   sorted,
   ranked,
+  overwritten,
 };

@@ -26,10 +26,17 @@ export interface VjpGraph {
   readonly gradients: readonly (number | undefined)[];
 }
 
+interface VjpOptions {
+  readonly sizes?: SizeEnvironment | undefined;
+  /** Marks stay in the graph, as somebody may differentiate it again: constants are constants then, too. */
+  readonly keepsMarks?: boolean;
+}
+
 /** `wanted` are positions of inputs. */
-export function vjpGraph(traced: Graph, wanted: readonly number[], sizes?: SizeEnvironment): VjpGraph {
+export function vjpGraph(traced: Graph, wanted: readonly number[], options: VjpOptions = {}): VjpGraph {
+  const { sizes, keepsMarks = false } = options;
   const graph = decomposeBut(markNames, traced, sizes);
-  const builder = new GraphBuilder({ expand: true, ...(sizes === undefined ? {} : { sizes }) });
+  const builder = new GraphBuilder({ expand: true, ...(keepsMarks && { keep: markNames }), ...(sizes && { sizes }) });
   const forward = new Forward(graph, builder);
   const placeholders = graph.nodes.filter(({ kind }) => kind === 'placeholder');
   const sources = wanted.map((position) => at(placeholders, position).id);
@@ -79,22 +86,39 @@ class Forward {
       case 'constant':
         return [builder.constant(node.data, at(node.results, 0))];
       case 'call':
-        return builder.callAll(
-          node.target,
-          renameArgs(node.args, (value) => this.rename(value)),
-          node.attrs,
-        );
+        return this.#call(node, builder);
       case 'host':
         throw brokenGraph(`${node.target} runs on the host: it is differentiated by its own gradient`);
     }
   }
+
+  /** What is a constant is marked as one, which leaves no node unless marks are kept. */
+  #call({ target, args, attrs, origin, results }: CallNode, builder: GraphBuilder): readonly ValueRef[] {
+    const renamed = renameArgs(args, (value) => this.rename(value));
+    const made = builder.callAll(target, renamed, attrs);
+    if (origin.isConstant !== true) return made;
+    return made.map((value, result) => (isFloat(at(results, result).dtype) ? builder.call('detach', [value]) : value));
+  }
 }
 
-/** The nodes that depend on what is differentiated, by way of floats. */
+/** Positions of the outputs of a graph as traced that gradients of the inputs at `wanted` can be had of. */
+export function differentiableOutputs(traced: Graph, wanted: readonly number[]): readonly number[] {
+  const placeholders = traced.nodes.filter(({ kind }) => kind === 'placeholder');
+  const active = activeNodes(
+    traced,
+    wanted.map((position) => at(placeholders, position).id),
+  );
+  return traced.outputs.flatMap(({ node, result }, position) =>
+    active.has(node) && isFloat(at(at(traced.nodes, node).results, result).dtype) ? [position] : [],
+  );
+}
+
+/** The nodes that depend on what is differentiated, by way of floats, and not as constants. */
 function activeNodes(graph: Graph, sources: readonly NodeId[]): ReadonlySet<NodeId> {
   const active = new Set(sources);
   for (const node of graph.nodes) {
     if (node.kind !== 'call' || !node.results.some(({ dtype }) => isFloat(dtype))) continue;
+    if (node.target === 'detach' || node.origin.isConstant === true) continue;
     if (valuesOf(node.args).some((value) => active.has(value.node))) active.add(node.id);
   }
   return active;
@@ -119,8 +143,10 @@ class Cotangents {
   }
 }
 
+type CallNode = GraphNode & { readonly kind: 'call' };
+
 interface Step {
-  readonly node: GraphNode & { readonly kind: 'call' };
+  readonly node: CallNode;
   readonly forward: Forward;
   readonly cotangents: Cotangents;
   readonly active: ReadonlySet<NodeId>;

@@ -1,4 +1,4 @@
-// Operators that give their input as it is, and say something of its gradient: in a graph that nobody differentiates they
+// Operators that give their first input as it is, and say something of its gradient: in a graph that nobody differentiates they
 // leave no node.
 import { float } from '../composer.ts';
 import { composite } from '../define.ts';
@@ -16,6 +16,16 @@ export const gradientMarkEntries: readonly Entry[] = [
       doc: 'The same elements, as a constant: no gradient flows through.',
       torch: ['Tensor.detach', 'detach'],
       gradient: withoutGradient,
+    },
+    (_c, a) => a.tensor('input'),
+  ),
+  composite(
+    'overwritten',
+    {
+      signature: 'input: tensor, before: tensor',
+      doc: 'What a write within noGrad leaves: the elements are new, gradients go where they went before.',
+      ...internal,
+      gradient: ofFirst((_c, _call, g) => [undefined, g]),
     },
     (_c, a) => a.tensor('input'),
   ),

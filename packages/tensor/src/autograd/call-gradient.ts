@@ -40,7 +40,7 @@ function makeGradient(call: BoundCall, wanted: readonly number[], key: string): 
   const meta = processState.recorder === undefined ? metaOf : symbolicMeta;
   call.tensors.forEach((tensor, position) => builder.placeholder(`input${String(position)}`, meta(tensor)));
   builder.output(...builder.callAll(call.operator.name, call.args, call.attrs));
-  const { graph, seeds, gradients } = vjpGraph(builder.finish(), wanted, sizes);
+  const { graph, seeds, gradients } = vjpGraph(builder.finish(), wanted, { sizes });
   const forward = graph.outputs.length - gradients.filter((position) => position !== undefined).length;
   const pruned = removeDead({ ...graph, outputs: graph.outputs.slice(forward) });
   return {

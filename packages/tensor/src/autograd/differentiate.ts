@@ -7,6 +7,7 @@ import type { MapLevel } from '../mapping/level.ts';
 import { processState } from '../process-state.ts';
 import type { Tensor } from '../tensor.ts';
 import { backwardPass, leavesBehind } from './backward.ts';
+import { withoutGradients } from './grad-mode.ts';
 import type { Seed } from './backward.ts';
 import { newGradientState } from './gradient-state.ts';
 import { requiresGrad } from './record.ts';
@@ -14,13 +15,25 @@ import { requiresGrad } from './record.ts';
 /** A tensor of the same elements that stands for `tensor` at one level; an outer level sees through it. */
 export function ownTensor(tensor: Tensor): Tensor {
   processState.gradients.isUsed = true;
-  const dims = tensor.shape.map((_, axis) => axis);
   const level = currentLevel();
   const isOutside = level !== undefined && mappedOf(tensor)?.level !== level;
-  if (requiresGrad(tensor) && !isOutside) return dispatchOne('permute', [tensor, dims]);
-  const own = level === undefined ? dispatchOne('detach', [tensor]) : sameAtLevel(tensor, level);
+  if (requiresGrad(tensor) && !isOutside) return sameElements(tensor);
+  const own = level === undefined ? withoutHistory(tensor) : sameAtLevel(tensor, level);
   own.gradient = { ...newGradientState(), requiresGrad: true };
   return own;
+}
+
+const sameElements = (tensor: Tensor): Tensor => dispatchOne('permute', [tensor, tensor.shape.map((_, axis) => axis)]);
+
+/**
+ * A tensor of the same elements that nothing is known of here. What is recorded as a graph may be differentiated as a whole later: there
+ * gradients flow on.
+ */
+function withoutHistory(tensor: Tensor): Tensor {
+  const { recorder, gradients } = processState;
+  return recorder === undefined || recorder.isLazy || gradients.isSuspended
+    ? dispatchOne('detach', [tensor])
+    : withoutGradients(() => sameElements(tensor));
 }
 
 /** Under vmap, what is differentiated outside of the level goes on outside of it. */
@@ -55,6 +68,6 @@ export function dependsOnMore(seeds: readonly Seed[], inputs: readonly Tensor[])
 
 /** A result as it leaves a level that nothing outside differentiates: without its history. */
 export const released = (tensor: Tensor, keepsHistory: boolean): Tensor =>
-  keepsHistory || !requiresGrad(tensor) ? tensor : dispatchOne('detach', [tensor]);
+  keepsHistory || !requiresGrad(tensor) ? tensor : withoutHistory(tensor);
 
 export const zeroGradient = (tensor: Tensor): Tensor => dispatchOne('zerosLike', [tensor]);

@@ -67,6 +67,8 @@ export interface GradientMode {
   nodes: number;
   /** What is said of the operators that run now, where they are recorded in a graph. */
   marks: OriginMarks;
+  /** How many steps with a gradient of their own have been recorded in graphs. */
+  ownSteps: number;
   /** How many calls of `checkpoint` there have been. */
   regions: number;
 }

@@ -1,5 +1,5 @@
-// What is said of the operators that are recorded in a graph now: whether a backward pass makes them, and within which checkpoint.
-// The partition of a graph into forward and backward goes by it.
+// What is said of the operators that are recorded in a graph now: whether a backward pass makes them, within which checkpoint, and
+// whether noGrad holds. The partition of a graph into forward and backward goes by it, and gradients of the graph as a whole do.
 import type { OriginMarks } from '@tsinductor/graph';
 import { processState } from '../process-state.ts';
 
@@ -12,6 +12,12 @@ function withMarks<T>(marks: OriginMarks, work: () => T): T {
   } finally {
     gradients.marks = before;
   }
+}
+
+/** Runs `work`, which records a call of the program: within noGrad no gradient flows through it. */
+export function markedByMode<T>(work: () => T): T {
+  const { marks, isSuspended } = processState.gradients;
+  return isSuspended ? withMarks({ ...marks, isConstant: true }, work) : work();
 }
 
 /** Runs `work` as a part of a backward pass: what it makes belongs to no checkpoint, as nothing of it is kept. */

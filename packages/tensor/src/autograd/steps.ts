@@ -19,6 +19,9 @@ import { isTracked, isTracking, recordingGradients, requiresGrad } from './recor
 import { floatsIn, mapTensors, partsOf } from './trees.ts';
 import type { GradientOf } from './trees.ts';
 
+/** How many steps with a gradient of their own have been recorded in graphs. */
+export const ownSteps = (): number => processState.gradients.ownSteps;
+
 /**
  * The same nesting, as constants: no gradient flows to it. As `jax.lax.stop_gradient`; `x.detach()` for one tensor.
  *
@@ -55,6 +58,7 @@ export function customVjp<Args extends readonly unknown[], Result, Saved>(
     if (typeof each !== 'function') throw located(notAFunction('customVjp', each));
   const step = (...args: Args): Result => {
     const inputs = floatsIn(args);
+    if (processState.recorder !== undefined) processState.gradients.ownSteps += 1;
     return isTracked(inputs) ? recordingGradients(() => recorded(inputs, args)) : fn(...args);
   };
   const recorded = (inputs: readonly Tensor[], args: Args): Result => {

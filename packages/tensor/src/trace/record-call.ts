@@ -2,6 +2,8 @@
 // its numbers. In: the call, and what its tensors stand for. Out: its results.
 import type { SourceLocation } from '@tsinductor/base';
 import type { GraphBuilder, ValueRef } from '@tsinductor/graph';
+import { markedByMode } from '../autograd/origin-marks.ts';
+import { processState } from '../process-state.ts';
 import type { Tensor } from '../tensor.ts';
 import { recordOpened } from './opened-call.ts';
 import { withRefs } from './record-host.ts';
@@ -14,7 +16,10 @@ interface Surroundings {
   readonly locate: () => SourceLocation | undefined;
 }
 
-export function recordCall(
+export const recordCall = (builder: GraphBuilder, call: AdaptedCall, around: Surroundings): readonly ValueRef[] =>
+  markedByMode(() => recordInMode(builder, call, around));
+
+function recordInMode(
   builder: GraphBuilder,
   { operator, args, attrs, opened }: AdaptedCall,
   { refs, refOf, locate }: Surroundings,
@@ -27,7 +32,8 @@ export function recordCall(
     );
   const inputs = new Map([...opened.inputs].map(([place, tensor]) => [place, refOf(tensor)]));
   const location = locate();
-  return builder.withOrigin({ from: [operator.name], ...(location === undefined ? {} : { location }) }, () =>
+  const { marks } = processState.gradients;
+  return builder.withOrigin({ ...marks, from: [operator.name], ...(location === undefined ? {} : { location }) }, () =>
     recordOpened(builder, opened.call, { refs, inputs }),
   );
 }

@@ -30,6 +30,6 @@ export function recordLaunch(
   written.forEach((memory, position) => {
     memory.current = at(results, position);
     memory.version += 1;
-    memory.isWrittenOpenly = true;
+    memory.isWrittenWithGradients = true;
   });
 }

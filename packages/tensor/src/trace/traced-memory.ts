@@ -20,7 +20,7 @@ export interface Memory {
   current: ValueRef;
   version: number;
   /** Whether the program wrote to it outside of noGrad. */
-  isWrittenOpenly?: boolean;
+  isWrittenWithGradients?: boolean;
   /** How its elements lie in the storage that eager execution would have. */
   readonly meta: Meta;
   /** Where it is an input of the graph: position of the placeholder. */
@@ -96,12 +96,21 @@ export function writeThrough(builder: Builder, view: TracedView, written: ValueR
   const before = [memory.current];
   for (const { target, attrs } of steps.slice(0, -1))
     before.push(builder.call(target, [before.at(-1) ?? memory.current], attrs));
-  memory.current = steps.reduceRight(
+  const whole = steps.reduceRight(
     (value, step, position) => undoView(builder, step, { base: before[position] ?? memory.current, written: value }),
     written,
   );
+  const { isSuspended } = processState.gradients;
+  const seen = isSuspended ? withHistory(builder, written, valueOf(builder, view)) : written;
+  memory.current = steps.length === 0 ? seen : isSuspended ? withHistory(builder, whole, memory.current) : whole;
   memory.version += 1;
-  memory.isWrittenOpenly ||= !processState.gradients.isSuspended;
-  view.ref = written;
+  memory.isWrittenWithGradients ||= !isSuspended;
+  view.ref = seen;
   view.version = memory.version;
 }
+
+/** What is written within noGrad is a constant: where the graph is differentiated as a whole, gradients go where they went before. */
+const withHistory = (builder: Builder, written: ValueRef, before: ValueRef): ValueRef =>
+  processState.recorder?.isLazy === true
+    ? written
+    : builder.call('overwritten', [builder.call('detach', [written]), before]);
