@@ -94,6 +94,7 @@ export class DifferentiableCall {
   readonly #compile: Compile;
   /** By the inputs that gradients are wanted of. */
   readonly #backward = new Map<string, Backward>();
+  readonly #differentiable = new Map<string, readonly number[]>();
 
   constructor(
     name: string,
@@ -115,7 +116,7 @@ export class DifferentiableCall {
     const outputs = withoutGradients(() => this.#executable.run([...inputs]));
     const wanted = wantedOf(given);
     const metas = outputs.map(({ dtype, shape }) => ({ dtype, shape }));
-    const differentiable = differentiableOutputs(this.#graph, wanted);
+    const differentiable = this.#differentiableOutputs(wanted);
     const results = differentiable.map((output) => at(outputs, output));
     recordFunction(this.#name, { inputs: given, results }, (cotangents, createGraph) => {
       const { vjp, graph, executable } = this.#backwardOf(wanted, given, metas);
@@ -133,6 +134,15 @@ export class DifferentiableCall {
       });
     });
     return outputs;
+  }
+
+  #differentiableOutputs(wanted: readonly number[]): readonly number[] {
+    const key = wanted.join();
+    const known = this.#differentiable.get(key);
+    if (known !== undefined) return known;
+    const found = differentiableOutputs(this.#graph, wanted);
+    this.#differentiable.set(key, found);
+    return found;
   }
 
   #backwardOf(
