@@ -5,7 +5,7 @@ import { scheduleOf } from '@tsinductor/compiler';
 import { resolveConfig } from '@tsinductor/config';
 import { partition, printGraph } from '@tsinductor/graph';
 import type { Graph } from '@tsinductor/graph';
-import { compile, manualSeed, nn, ones, randn } from 'tsinductor';
+import { checkpoint, compile, manualSeed, nn, ones, randn } from 'tsinductor';
 import type { CompileOptions, Tensor } from 'tsinductor';
 import { compiledStep, elementsOf, perceptron, reportOf, transformer, workspaceOf } from './steps.ts';
 import type { Step } from './steps.ts';
@@ -77,6 +77,21 @@ describe('a deep perceptron', () => {
           .item() as number,
       ).toBeLessThan(1e-5 * scale);
     }
+  });
+
+  test('draws those of a checkpoint again in one kernel for each', () => {
+    const depth = 4;
+    const dropped = (h: Tensor): Tensor => nn.functional.dropout(h.gelu(), 0.3);
+    const [plain, again] = [dropped, (h: Tensor): Tensor => checkpoint(dropped, h)].map((activation) => {
+      manualSeed(1);
+      const { parameters, step } = perceptron({ width: 32, depth }, activation);
+      const compiled = compiledStep(step, {});
+      const given = compiled(parameters, ones([256, 32]))[1] as Readonly<Record<string, Tensor>>;
+      const gradients = Object.values(given).map((gradient) => gradient.toArray());
+      return { gradients, kernels: compiled.graphs()[0]?.kernels.length ?? 0 };
+    });
+    expect(again?.gradients).toEqual(plain?.gradients);
+    expect(again?.kernels).toBeLessThanOrEqual((plain?.kernels ?? 0) + 2 * depth);
   });
 
   test('has gradients of symbolic sizes', () => {

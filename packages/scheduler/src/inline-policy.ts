@@ -96,7 +96,7 @@ export interface Candidate {
   /** Bytes of all buffers that it reads; Infinity where that is not known. */
   readonly bytesRead: number;
   readonly readers: readonly LoopNode[];
-  /** Whether another node computes the same again. */
+  /** Whether it is computed twice, and what comes after the second time reads it: kept, it would be used by the readers of both. */
   readonly isRepeated: boolean;
 }
 
@@ -142,14 +142,10 @@ export function weighInlining(candidate: Candidate, thresholds: Thresholds): Ver
 const mayBeRepeated = ({ cost: { operations, heaviest }, bytesRead }: Candidate): boolean =>
   operations <= (bytesRead <= FEW_BYTES && heaviest < HEAVY ? LIGHT : TRIVIAL);
 
-/**
- * How often a value is loaded. What is computed twice would be used by the readers of both if it were kept: either is judged as if it
- * were.
- */
-function usesOf({ producer, buffer, readers, isRepeated }: Candidate): number {
+/** How often a value is loaded. What is computed twice is judged as if it were kept, both times. */
+function usesOf({ buffer, readers, isRepeated }: Candidate): number {
   const loads = readers.reduce((sum, reader) => sum + loadCount(reader, buffer), 0);
-  const isAgain = producer.again !== undefined && readers.some((reader) => reader.again === undefined);
-  return isRepeated || isAgain ? Math.max(2, loads) : loads;
+  return isRepeated ? Math.max(2, loads) : loads;
 }
 
 /** Whether a value is made of constants and coordinates alone, and of no more operations than may be repeated. */

@@ -48,7 +48,7 @@ export function inlineProducers(nodes: readonly LoopNode[], facts: Facts, option
   const decisions: Decision[] = [];
   const taken = new Map<BufferId, Taken>();
   const costs = new Map<BufferId, Cost>();
-  const repeated = new Set(nodes.flatMap(({ again }) => again ?? []));
+  const repeated = repeatedValues(nodes, facts);
   for (const node of nodes) {
     if (node.kind !== 'map') continue;
     const buffer = at(node.outs, 0);
@@ -83,6 +83,14 @@ export function inlineProducers(nodes: readonly LoopNode[], facts: Facts, option
     ),
     decisions,
   };
+}
+
+/** Values that are computed twice, both times, where the second is read by what is no second time itself. */
+function repeatedValues(nodes: readonly LoopNode[], facts: Facts): ReadonlySet<BufferId> {
+  const readersOf = ({ outs }: LoopNode): readonly LoopNode[] =>
+    outs.flatMap((out) => facts.readers(out).map((position) => at(nodes, position)));
+  const isRead = (node: LoopNode): boolean => readersOf(node).some(({ again }) => again === undefined);
+  return new Set(nodes.flatMap((node) => (node.again !== undefined && isRead(node) ? [node.again, ...node.outs] : [])));
 }
 
 /** Why a producer is inlined or not; with the layout of its write where it is. */
