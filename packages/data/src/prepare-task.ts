@@ -21,6 +21,6 @@ export async function prepareBatch({ module, name, request }: PrepareTask, impor
   if (typeof make !== 'function') throw noSuchExport(module, name, Object.keys(exported));
   const { value, memory } = toSend(await (make as (request: BatchRequest) => unknown)(request));
   const { move, transferableSymbol, valueSymbol } = await import('piscina');
-  const sent = { [transferableSymbol]: memory, [valueSymbol]: value };
-  return move(sent as unknown as Parameters<typeof move>[0]);
+  const sent: unknown = { [transferableSymbol]: memory, [valueSymbol]: value };
+  return move(sent as Parameters<typeof move>[0]);
 }

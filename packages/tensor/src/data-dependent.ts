@@ -291,14 +291,14 @@ export const dataDependentMethods: Methods = {
   argwhere() {
     return argwhere(this);
   },
-  maskedSelect(...given) {
-    return maskedSelect(this, ...(given as unknown as [Tensor]));
+  maskedSelect(mask: Tensor) {
+    return maskedSelect(this, mask);
   },
-  unique(...given) {
-    return unique(this, ...(given as unknown as [UniqueOptions?]));
+  unique(options?: UniqueOptions) {
+    return unique(this, options);
   },
-  uniqueConsecutive(...given) {
-    return uniqueConsecutive(this, ...(given as unknown as [UniqueOptions?]));
+  uniqueConsecutive(options?: UniqueOptions) {
+    return uniqueConsecutive(this, options);
   },
   bincount(...given) {
     return bincount(this, ...given);

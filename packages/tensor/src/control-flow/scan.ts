@@ -95,7 +95,7 @@ function scanNested(
     const made: unknown = body(carry.around(state), rows.around(row));
     if (!Array.isArray(made) || made.length !== 2)
       throw flowForm(`the body of ${name}`, { gave: describe(made), wanted: 'a pair of the next carry and a result' });
-    const [next, result] = made as unknown as readonly [unknown, unknown];
+    const [next, result] = made as [unknown, unknown];
     const after = openNesting(next, `the carry of ${name}`);
     requireForm(`a step of ${name}`, after, carry);
     const found = openNesting(result, `a result of ${name}`);
