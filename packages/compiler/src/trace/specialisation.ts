@@ -258,7 +258,8 @@ export class Specialisation {
 function recordedView(output: Tensor, { layout }: OutputAlias): Tensor {
   const evaluate = (index: OutputAlias['layout']['offset']): number => evaluateIndex(index, { sizes: new Map() });
   const [size, stride] = [layout.shape.map(evaluate), layout.strides.map(evaluate)];
-  return output.contiguous().asStrided(size, stride, evaluate(layout.offset));
+  const rows = output.isContiguous() ? output : output.contiguous();
+  return rows.asStrided(size, stride, evaluate(layout.offset));
 }
 
 const printFailure = ({ path, found, expected }: GuardFailure): string => `${path} was ${found}, expected ${expected}`;
