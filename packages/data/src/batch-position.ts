@@ -73,7 +73,8 @@ export class BatchPosition {
   }
 
   /** Throws UserError DATA_STATE, having changed nothing. */
-  write(state: BatchState): void {
+  write(state: BatchState | null): void {
+    if (typeof state !== 'object' || state === null) throw stateDiffers('it is no record');
     const { epoch, batch } = state;
     for (const name of described)
       if (state[name] !== this.cut[name])

@@ -114,6 +114,13 @@ describe('refused', () => {
   const made = batches(data, { size: 2, shuffle: true });
   const state = made.stateDict();
   test.each<[string, string, () => unknown]>([
+    ['no options', 'DATA_OPTION', () => batches(data, undefined as never)],
+    [
+      'a path beside nothing',
+      'DATA_OPTION',
+      () => batches({ length: 2 }, { size: 1, workers: { module: './photos.js' } }),
+    ],
+    ['no position', 'DATA_STATE', () => batches(data, { size: 2 }).loadStateDict(null as never)],
     ['no size', 'DATA_OPTION', () => batches(data, {} as never)],
     ['a part of an item', 'DATA_OPTION', () => batches(data, { size: 1.5 })],
     ['a seed that is no number', 'DATA_OPTION', () => batches(data, { size: 1, seed: 'x' as never })],

@@ -35,7 +35,8 @@ export function batches(
   options: BatchOptions & { readonly workers?: WorkerOptions },
 ): Batches<unknown> | PreparedBatches<unknown> {
   if (typeof data !== 'object' || (data as unknown) === null) throw notADataset(`it is of type ${typeof data}`);
-  if (options.workers !== undefined) return preparedBatches(data, options, options.workers);
+  const { workers } = (options as typeof options | undefined) ?? {};
+  if (workers !== undefined) return preparedBatches(data, options, workers);
   const dataset = isDataset(data) ? data : datasetOfRows(data as Rows);
   return new Batches(dataset, readCut(dataset.length, options));
 }

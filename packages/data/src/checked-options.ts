@@ -1,5 +1,5 @@
 // Options as they are given, checked by a table: nothing is accepted and ignored.
-import { badOption, unknownOption } from './errors.ts';
+import { badOption, noOptions, unknownOption } from './errors.ts';
 
 /** What the value of an option has to be. */
 export interface Check {
@@ -20,6 +20,8 @@ export const wholeNumber = (least: number): Check => ({
 
 export const yesOrNo: Check = { is: (value) => typeof value === 'boolean', needs: 'true or false' };
 
+const spelt = (value: unknown): string => (typeof value === 'string' ? JSON.stringify(value) : String(value));
+
 /**
  * Compares options with what they have to be.
  *
@@ -29,15 +31,15 @@ export const yesOrNo: Check = { is: (value) => typeof value === 'boolean', needs
  */
 export function checkOptions(
   { where, prefix = '' }: { where: string; prefix?: string },
-  given: object,
+  given: unknown,
   checks: Readonly<Record<string, Check>>,
 ): void {
   const known = Object.keys(checks);
+  if (typeof given !== 'object' || given === null) throw noOptions(prefix === '' ? where : prefix.slice(0, -1), given);
   for (const name of Object.keys(given)) if (!known.includes(name)) throw unknownOption(where, name, known);
   for (const [name, { is, needs, isRequired = false }] of Object.entries(checks)) {
     const value = (given as Readonly<Record<string, unknown>>)[name];
     if (value === undefined && !isRequired) continue;
-    if (!is(value))
-      throw badOption(prefix + name, { is: typeof value === 'string' ? JSON.stringify(value) : value, needs });
+    if (!is(value)) throw badOption(prefix + name, { is: spelt(value), needs });
   }
 }

@@ -16,6 +16,11 @@ export const notADataset = (what: string): UserError =>
     hint: 'give tensors with one row for each item, or an object with length and batch(rows)',
   });
 
+export const noOptions = (where: string, is: unknown): UserError =>
+  new UserError('DATA_OPTION', `the options of ${where} are ${String(is)}, and a record is needed`, {
+    hint: 'give a record with a name for each option',
+  });
+
 export const stateDiffers = (what: string): UserError =>
   new UserError('DATA_STATE', `the saved position is not of these batches: ${what}`, {
     hint: 'make the batches as they were made when it was saved: the same data, size, seed and options',
@@ -45,6 +50,16 @@ export const columnKind = (name: string, is: string, needs: string): UserError =
 export const noSuchExport = (module: string, name: string, known: readonly string[]): UserError =>
   new UserError('DATA_EXPORT', `${module} exports no function ${name}`, {
     hint: `name in workers.export one of its functions; it exports ${known.join(', ')}`,
+  });
+
+export const threwNothing = (what: null | undefined): UserError =>
+  new UserError('DATA_WORKER', `the function threw ${String(what)}`, {
+    hint: 'throw an error that says what is wrong',
+  });
+
+export const notAState = (path: string, is: string): UserError =>
+  new UserError('DATA_CHECKPOINT_PART', `${path} is ${is}, which no checkpoint holds`, {
+    hint: 'let stateDict() give tensors, numbers, text, booleans, null, and lists and plain records of them',
   });
 
 export const notAPart = (name: string): UserError =>

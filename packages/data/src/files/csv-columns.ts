@@ -61,13 +61,18 @@ interface Fields {
 }
 
 /** A number as JSON, JavaScript and NumPy write it; no hexadecimal, no spaces within. */
-const decimal = /^\s*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*$/;
-const special: Readonly<Record<string, number>> = { nan: NaN, inf: Infinity, '+inf': Infinity, '-inf': -Infinity };
+const decimal = /^\s*[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?\s*$/;
+const special: ReadonlyMap<string, number> = new Map([
+  ['nan', NaN],
+  ['inf', Infinity],
+  ['+inf', Infinity],
+  ['-inf', -Infinity],
+]);
 
 /** The number that a field writes; undefined where it writes none. */
 function numberIn(field: string): number | undefined {
   if (decimal.test(field)) return Number(field);
-  return special[field.trim().toLowerCase().replace('infinity', 'inf')];
+  return special.get(field.trim().toLowerCase().replace('infinity', 'inf'));
 }
 
 /** A column as it is to be read. @throws UserError FILE_FORMAT */

@@ -83,7 +83,7 @@ class FieldReader {
 
   #isEnd(): boolean {
     const next = this.#text[this.#at];
-    return next === this.#delimiter || next === '\n' || (next === '\r' && this.#text[this.#at + 1] !== '\r');
+    return next === this.#delimiter || next === '\n' || next === '\r';
   }
 
   #wrong(what: string): Error {

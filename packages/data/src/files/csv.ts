@@ -1,7 +1,7 @@
 // CSV files as tables. Files are hostile input: records that are ragged, quotes that do not end, columns that are named twice and fields that are
 // no numbers are errors with their line.
 import { TextDecoder } from 'node:util';
-import { badFile, readBytes } from '@tsinductor/tensor/file-access';
+import { badFile, checkBytes, readBytes } from '@tsinductor/tensor/file-access';
 import { noSuchColumn } from '../errors.ts';
 import { readColumn, readCsvOptions } from './csv-columns.ts';
 import type { CsvOptions } from './csv-columns.ts';
@@ -25,25 +25,24 @@ export const loadCsv = async (path: string | URL, options: CsvOptions = {}): Pro
  */
 export function decodeCsv(file: string | Uint8Array, given: CsvOptions = {}): CsvTable {
   const options = readCsvOptions(given);
-  const all = readRecords(typeof file === 'string' ? file : textOf(file), options.delimiter);
+  const all = readRecords(typeof file === 'string' ? file.replace(/^\ufeff/, '') : textOf(file), options.delimiter);
   const [first] = all;
   if (first === undefined) throw badFile('csv', 'it has no records');
   const names = options.header ? first.fields : first.fields.map((_, index) => String(index));
   const records = options.header ? all.slice(1) : all;
-  const twice = names.find((name, index) => names.indexOf(name) !== index);
+  const places = new Map(names.map((name, index) => [name, index]));
+  const twice = names.find((name, index) => places.get(name) !== index);
   if (twice !== undefined) throw badFile('csv', `the column ${JSON.stringify(twice)} is there twice`);
   requireEven(records, names.length);
-  for (const name of Object.keys(options.columns ?? {})) if (!names.includes(name)) throw noSuchColumn(name, names);
-  const wanted = names.filter((name) => options.columns === undefined || Object.hasOwn(options.columns, name));
-  const columns = wanted.map((name) => {
-    const fields = { name, index: names.indexOf(name), records };
-    return [name, readColumn(fields, options)] as const;
-  });
+  for (const name of Object.keys(options.columns ?? {})) if (!places.has(name)) throw noSuchColumn(name, names);
+  const wanted = [...places].filter(([name]) => options.columns === undefined || Object.hasOwn(options.columns, name));
+  const columns = wanted.map(([name, index]) => [name, readColumn({ name, index, records }, options)] as const);
   return new CsvTable(records.length, new Map(columns));
 }
 
 /** The text of a file, without the mark of UTF-8 that some programs begin with. */
 function textOf(file: Uint8Array): string {
+  checkBytes('decodeCsv', file);
   try {
     return new TextDecoder('utf-8', { fatal: true }).decode(file);
   } catch {

@@ -91,6 +91,15 @@ describe('idx', () => {
       ),
       'FILE_FORMAT',
     ],
+    [
+      'no elements of more than all numbers',
+      idx(
+        8,
+        Array.from({ length: 40 }, (_, axis) => (axis === 0 ? 0 : 0xffffffff)),
+        [],
+      ),
+      'FILE_FORMAT',
+    ],
     ['a gzip of such a promise', gzipSync(idx(8, [0xffffffff, 0xffffffff], [1])), 'FILE_FORMAT'],
     [
       'a gzip of much more than promised',
@@ -153,6 +162,8 @@ describe('csv', () => {
       [1, NaN],
       [NaN, 2],
     ]);
+    expect(decodeCsv('\ufeffa\r\r\n1\r2\r').names).toEqual(['a']);
+    expect(decodeCsv('a\nconstructor\n__proto__\n').text('a')).toEqual(['constructor', '__proto__']);
     expect(decodeCsv('a\nnan\n-Infinity\ninf').numbers('a').toArray()).toEqual([NaN, -Infinity, Infinity]);
   });
 
@@ -166,6 +177,13 @@ describe('csv', () => {
   });
 
   test.each<[string, () => unknown, readonly [code: string, says: string]]>([
+    ['no file', () => decodeCsv(undefined as never), ['ARGUMENT_VALUE', 'undefined']],
+    ['no record of options', () => decodeCsv('a', null as never), ['DATA_OPTION', 'are null']],
+    [
+      'a name of every object',
+      () => decodeCsv('a\nconstructor', { columns: { a: 'f32' } }),
+      ['FILE_FORMAT', 'not a number'],
+    ],
     ['nothing', () => decodeCsv(''), ['FILE_FORMAT', 'no records']],
     ['a ragged record', () => decodeCsv('a,b\n1,2\n3\n'), ['FILE_FORMAT', 'line 3 has 1 fields']],
     ['a quote that does not end', () => decodeCsv('a\n1\n"2\n3\n'), ['FILE_FORMAT', 'line 3 begins a field']],
@@ -208,6 +226,14 @@ describe('csv', () => {
         expect(table.text('y')).toEqual(rows.map(([, second]) => second));
       }),
     );
+  });
+
+  test('takes no longer than a file of its size may', () => {
+    const wide = Array.from({ length: 50_000 }, (_, index) => `c${String(index)}`).join(',');
+    const start = performance.now();
+    expect(decodeCsv(`a\n${'1'.repeat(100_000)}x`).text('a')).toHaveLength(1);
+    expect(decodeCsv(`${wide}\n${wide}`).names).toHaveLength(50_000);
+    expect(performance.now() - start).toBeLessThan(3000);
   });
 
   test('any text whatever is a table or an error with a code', () => {

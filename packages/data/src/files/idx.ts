@@ -85,8 +85,9 @@ function readHeader(file: Uint8Array): Header {
   const start = 4 + 4 * dims;
   if (file.byteLength < start) throw badFile(format, 'the file ends in its header');
   const shape = Array.from({ length: dims }, (_, axis) => view.getUint32(4 + 4 * axis));
-  // Sizes that no number holds exactly are no less too many.
-  const bytes = shape.reduce((product, size) => product * size, dtypeInfo[dtype].bytes);
+  const least = shape.reduce((product, size) => product * Math.max(size, 1), dtypeInfo[dtype].bytes);
+  if (least > Number.MAX_SAFE_INTEGER) throw badFile(format, `no memory holds sizes of [${shape.join(', ')}]`);
+  const bytes = shape.includes(0) ? 0 : least;
   return { dtype, shape, start, bytes };
 }
 
