@@ -35,6 +35,7 @@ describe('a checkpoint', () => {
       a: { b: tensor([2n]), list: [weight, 'text', null, true, 0.1] },
       best: -Infinity,
       none: NaN,
+      minusZero: -0,
       count: 2n ** 60n,
     };
     manualSeed(4);
@@ -48,7 +49,7 @@ describe('a checkpoint', () => {
     const found = model.state as typeof state;
     expect(JSON.stringify(found.a)).toBe(JSON.stringify(state.a));
     expect(Object.is((found['a.b'].toArray() as number[])[1], -0)).toBe(true);
-    expect([found.best, found.none, found.count]).toEqual([-Infinity, NaN, 2n ** 60n]);
+    expect([found.best, found.none, found.minusZero, found.count]).toEqual([-Infinity, NaN, -0, 2n ** 60n]);
     expect(other.state).toEqual([1]);
     expect([...decodeSafetensors(readFileSync(path)).tensors.keys()]).toContain('model.a.b');
     expect(readdirSync(folder)).toEqual(['run.safetensors']);
@@ -83,6 +84,22 @@ describe('refused, and nothing is changed', () => {
     ['no JSON', 'FILE_FORMAT', holds({ random }, { part: '{' })],
     ['a tensor that is not there', 'FILE_FORMAT', holds({ random }, { part: '{"$tensor":"x"}' })],
     ['a whole number that is none', 'FILE_FORMAT', holds({ random }, { part: '{"$bigint":"x"}' })],
+    ...Object.entries({
+      undefined,
+      map: new Map([[1, 2]]),
+      array: Float32Array.of(1),
+      date: [{ at: new Date(0) }],
+      hole: [undefined],
+      call: { run: () => 1 },
+      mark: { $tensor: 'x' },
+    }).map(
+      ([name, state]) =>
+        [
+          `a state that would not come back: ${name}`,
+          'DATA_CHECKPOINT_PART',
+          () => saveCheckpoint(path, { part: new Holder(state) }),
+        ] as [string, string, () => Promise<unknown>],
+    ),
     ['a part without a state', 'DATA_CHECKPOINT_PART', () => saveCheckpoint(path, { part: {} as never })],
     ['a part of the name that is taken', 'DATA_CHECKPOINT_PART', () => saveCheckpoint(path, { random: part })],
   ])('%s', async (_, code, attempt) => {

@@ -41,7 +41,7 @@ export async function saveCheckpoint(path: string | URL, parts: CheckpointParts)
   const ending = `.${randomUUID()}.new`;
   const beside = typeof path === 'string' ? path + ending : new URL(path.href + ending);
   try {
-    await writeFile(beside, bytes);
+    await writeFile(beside, bytes, { flush: true });
     await rename(beside, path);
   } catch (cause) {
     await rm(beside, { force: true }).catch(() => undefined);

@@ -54,7 +54,8 @@ function leavesOf(data: unknown, path: string): readonly Leaf[] {
   throw notADataset(`${path} is ${typeof data === 'object' ? 'an object of a class' : typeof data}`);
 }
 
-function isRecord(data: unknown): data is Readonly<Record<string, unknown>> {
+/** Whether it is a record, also one of another realm, and no object of a class. */
+export function isRecord(data: unknown): data is Readonly<Record<string, unknown>> {
   if (typeof data !== 'object' || data === null) return false;
   const prototype: unknown = Object.getPrototypeOf(data);
   return prototype === null || Object.getPrototypeOf(prototype) === null;

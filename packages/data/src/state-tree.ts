@@ -3,6 +3,8 @@
 import { isTensor } from '@tsinductor/tensor';
 import type { Tensor } from '@tsinductor/tensor';
 import { badFile } from '@tsinductor/tensor/file-access';
+import { isRecord } from './dataset.ts';
+import { notAState } from './errors.ts';
 
 /** A value that JSON does not have: the name of a tensor, or a number as text. */
 type Reference = { readonly $tensor: string } | { readonly $number: string } | { readonly $bigint: string };
@@ -15,14 +17,24 @@ export const flattenState = (name: string, state: unknown, tensors: Map<string, 
 
 function referring(name: string, state: unknown, tensors: Map<string, Tensor>): unknown {
   if (isTensor(state)) return { $tensor: named(name, state, tensors) } satisfies Reference;
-  if (typeof state === 'number' && !Number.isFinite(state)) return { $number: String(state) } satisfies Reference;
+  if (typeof state === 'number') return numberOrReference(state);
   if (typeof state === 'bigint') return { $bigint: String(state) } satisfies Reference;
-  if (typeof state !== 'object' || state === null) return state;
-  if (Array.isArray(state)) return state.map((part, index) => referring(`${name}.${String(index)}`, part, tensors));
-  return Object.fromEntries(
-    Object.entries(state).map(([key, part]) => [key, referring(`${name}.${key}`, part, tensors)]),
-  );
+  if (state === null || typeof state === 'boolean' || typeof state === 'string') return state;
+  if (Array.isArray(state))
+    return Array.from(state, (part, index) => referring(`${name}.${String(index)}`, part, tensors));
+  if (!isRecord(state)) throw notAState(name, described(state));
+  // What is undefined is as if it were not there, in a record.
+  const entries = Object.entries(state).filter(([, part]) => part !== undefined);
+  const [first] = entries;
+  if (first !== undefined && keys.includes(first[0])) throw notAState(name, `a record whose first name is ${first[0]}`);
+  return Object.fromEntries(entries.map(([key, part]) => [key, referring(`${name}.${key}`, part, tensors)]));
 }
+
+const numberOrReference = (value: number): number | Reference =>
+  Number.isFinite(value) && !Object.is(value, -0) ? value : { $number: Object.is(value, -0) ? '-0' : String(value) };
+
+const described = (value: unknown): string =>
+  typeof value === 'object' ? `an object of ${Object.prototype.toString.call(value).slice(8, -1)}` : typeof value;
 
 /** The name that a tensor gets. Ways that read the same are told apart. */
 function named(name: string, tensor: Tensor, tensors: Map<string, Tensor>): string {

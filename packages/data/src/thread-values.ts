@@ -2,6 +2,7 @@
 // that can be cloned crosses as it is.
 import type { DType } from '@tsinductor/base';
 import { isTensor, tensor } from '@tsinductor/tensor';
+import { isRecord } from './dataset.ts';
 
 /** A tensor as data. The mark is a word that no record of a program will have. */
 interface SentTensor {
@@ -18,9 +19,7 @@ function mapNested(value: unknown, change: (leaf: object) => unknown): unknown {
   const changed = change(value);
   if (changed !== undefined) return changed;
   if (Array.isArray(value)) return value.map((part) => mapNested(part, change));
-  const prototype: unknown = Object.getPrototypeOf(value);
-  // A record, also one of another realm.
-  if (prototype !== null && Object.getPrototypeOf(prototype) !== null) return value;
+  if (!isRecord(value)) return value;
   return Object.fromEntries(Object.entries(value).map(([name, part]) => [name, mapNested(part, change)]));
 }
 
