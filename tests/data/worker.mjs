@@ -27,6 +27,13 @@ export function broken({ batch: number }) {
 
 export const table = [1, 2];
 
+/** Gives what cannot be sent to another thread. */
+export const unsendable = () => new Map([['x', tensor([1])]]);
+
+export function throwsNothing() {
+  throw null;
+}
+
 export function ending({ batch: number }) {
   if (number === 1) process.exit(3);
   return number;

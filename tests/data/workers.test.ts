@@ -113,6 +113,25 @@ describe('in worker threads', () => {
     await expect(all(inThreads(2, { size: 1, workers } as never))).rejects.toMatchObject({ code: 'DATA_WORKER' });
   });
 
+  test.each([
+    ['unsendable', 'cannot be sent'],
+    ['throwsNothing', 'threw null'],
+  ])('%s is told in words', async (name, says) => {
+    const made = inThreads<number>(2, { size: 1, workers: { module, export: name } } as never);
+    await expect(all(made)).rejects.toMatchObject({
+      code: 'DATA_WORKER',
+      message: expect.stringContaining(says) as unknown,
+    });
+  });
+
+  test('two loops at once share the batches', async () => {
+    const made = inThreads<{ rows: Tensor }>(6, { size: 1, workers: { module } } as never);
+    const found = await Promise.all([all(made), all(made)]);
+    const rows = found.flat().flatMap((batch) => numbersOf(batch.rows));
+    expect([...rows].sort()).toEqual([0, 1, 2, 3, 4, 5]);
+    expect(made.stateDict()).toMatchObject({ epoch: 1, batch: 0 });
+  });
+
   test('closed ones give no batch', async () => {
     const made = inThreads(2, { size: 1, workers: { module } } as never);
     await all(made);

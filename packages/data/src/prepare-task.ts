@@ -1,5 +1,5 @@
 // What a worker thread does: imports the program's module, calls its function, and sends what that gives.
-import { noSuchExport } from './errors.ts';
+import { noSuchExport, threwNothing } from './errors.ts';
 import { toSend } from './thread-values.ts';
 import type { BatchRequest } from './worker-options.ts';
 
@@ -14,12 +14,24 @@ export interface PrepareTask {
 /** How a module is imported: by the thread's own program, since what this file is bundled into may import nothing by a name. */
 type Import = (module: string) => Promise<Readonly<Record<string, unknown>>>;
 
+type Make = (request: BatchRequest) => unknown;
+
+/** What the function gives. Nothing that is thrown is still a failure. */
+async function called(make: Make, request: BatchRequest): Promise<unknown> {
+  try {
+    return await make(request);
+  } catch (cause) {
+    if (cause === undefined || cause === null) throw threwNothing(cause);
+    throw cause;
+  }
+}
+
 /** A batch, ready to be sent to the thread that asked for it; memory of its tensors is handed over. */
 export async function prepareBatch({ module, name, request }: PrepareTask, importModule: Import): Promise<unknown> {
   const exported = await importModule(module);
   const make = exported[name];
   if (typeof make !== 'function') throw noSuchExport(module, name, Object.keys(exported));
-  const { value, memory } = toSend(await (make as (request: BatchRequest) => unknown)(request));
+  const { value, memory } = toSend(await called(make as Make, request));
   const { move, transferableSymbol, valueSymbol } = await import('piscina');
   const sent: unknown = { [transferableSymbol]: memory, [valueSymbol]: value };
   return move(sent as Parameters<typeof move>[0]);

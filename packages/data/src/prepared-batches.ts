@@ -13,12 +13,14 @@ import type { WorkerOptions } from './worker-options.ts';
 
 const messageOf = (cause: unknown): string => {
   const message: unknown = Object(cause) === cause ? (cause as { message?: unknown }).message : undefined;
-  return typeof message === 'string' ? message : String(cause);
+  if (typeof message === 'string') return message;
+  // What says why it could not be sent cannot be sent either.
+  return Object(cause) === cause ? 'what it gave or threw cannot be sent from one thread to another' : String(cause);
 };
 
 /**
- * Batches, an epoch at a time, made by a function in worker threads. Threads start with the first batch, and are no reason for
- * the process to go on; `close()` ends them.
+ * Batches, an epoch at a time, made by a function in worker threads. Threads start with the first batch, and a process goes on until the
+ * batches under way are made; `close()` ends threads at once.
  *
  * ```ts
  * const workers = { module: new URL('./photos.js', import.meta.url), export: 'decode', threads: 2 };
@@ -31,6 +33,8 @@ export class PreparedBatches<Batch> implements AsyncIterable<Batch>, AsyncDispos
   readonly #position: BatchPosition;
   /** Batches under way, from the next one on, in order. */
   #begun: Promise<unknown>[] = [];
+  /** Done when the batch that was asked for last is taken: several loops at once take one after the other. */
+  #turn: Promise<unknown> = Promise.resolve();
   #pool: Promise<Piscina> | undefined;
   #isClosed = false;
 
@@ -56,9 +60,12 @@ export class PreparedBatches<Batch> implements AsyncIterable<Batch>, AsyncDispos
    */
   async *[Symbol.asyncIterator](): AsyncGenerator<Batch, void, undefined> {
     const { epoch } = this.#position;
-    while (this.#position.epoch === epoch) {
-      const batch = await this.#next();
-      yield batch;
+    for (;;) {
+      const turn = this.#turn.then(() => (this.#position.epoch === epoch ? this.#next() : undefined));
+      this.#turn = turn.catch(() => undefined);
+      const taken = await turn;
+      if (taken === undefined) return;
+      yield taken.batch;
     }
   }
 
@@ -89,7 +96,7 @@ export class PreparedBatches<Batch> implements AsyncIterable<Batch>, AsyncDispos
     return this.close();
   }
 
-  async #next(): Promise<Batch> {
+  async #next(): Promise<{ readonly batch: Batch }> {
     this.#requireOpen();
     for (let ahead = this.#begun.length; ahead < this.#workers.ahead; ahead += 1) {
       const place = this.#position.peek(ahead);
@@ -110,7 +117,7 @@ export class PreparedBatches<Batch> implements AsyncIterable<Batch>, AsyncDispos
       void begun.shift();
       this.#position.advance();
     }
-    return received(made) as Batch;
+    return { batch: received(made) as Batch };
   }
 
   #requireOpen(): void {

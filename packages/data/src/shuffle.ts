@@ -22,7 +22,7 @@ function generator(words: readonly [number, number, number]): Generator {
 
 const high = (value: number): number => Math.floor(value / 2 ** 32) | 0;
 
-/** A seed for what a batch draws itself, which no other batch of any epoch has: a whole number below 2^32. */
+/** A seed for what a batch draws itself, drawn anew for each batch of each epoch: a whole number below 2^32. */
 export const batchSeed = (seed: number, epoch: number, batch: number): number =>
   generator([seed | 0, high(seed) ^ Math.imul(batch + 1, 0x9e3779b1), epoch])();
 

@@ -4,7 +4,10 @@ import { checkOptions, wholeNumber } from './checked-options.ts';
 import type { Check } from './checked-options.ts';
 
 export interface WorkerOptions {
-  /** A module that Node can import: a file URL, as `new URL('./digits.js', import.meta.url)`, or the name of a package. */
+  /**
+   * A module that Node can import: a file URL, as `new URL('./digits.js', import.meta.url)`, or the name of a package. A path like
+   * `./digits.js` is none: the thread does not know beside what.
+   */
   readonly module: URL | string;
   /** The name under which it exports the function. Default: `batch`. */
   readonly export?: string;
@@ -22,7 +25,7 @@ export interface BatchRequest<Data = unknown> {
   readonly rows: Uint32Array;
   readonly epoch: number;
   readonly batch: number;
-  /** Of this batch alone, for what the function draws: the same in every run. */
+  /** Drawn for this batch, for what the function draws: the same in every run. */
   readonly seed: number;
   readonly data: Data;
 }
@@ -31,8 +34,9 @@ const isName = (value: unknown): boolean => typeof value === 'string' && value !
 
 const checks: Readonly<Record<keyof WorkerOptions, Check>> = {
   module: {
-    is: (value) => isName(value) || Object.prototype.toString.call(value) === '[object URL]',
-    needs: 'a URL, or the name of a package',
+    is: (value) =>
+      (isName(value) && !/^\.{1,2}\//.test(String(value))) || Object.prototype.toString.call(value) === '[object URL]',
+    needs: 'a URL, as of new URL(path, import.meta.url), or the name of a package',
     isRequired: true,
   },
   export: { is: isName, needs: 'the name of an export' },
