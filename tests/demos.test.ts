@@ -78,6 +78,15 @@ describe('the transformer', () => {
     );
   });
 
+  test('reads characters, of which some are two units of a string', () => {
+    const path = join(folder, 'faces.txt');
+    writeFileSync(path, 'a😀'.repeat(100));
+    const { alphabet, train, test: kept } = loadCorpus(path, 10);
+    expect(alphabet).toEqual(['\ufffd', 'a', '😀']);
+    expect([train.numel, kept.numel]).toEqual([190, 10]);
+    expect(train.narrow(0, 0, 4).toArray()).toEqual([1, 2, 1, 2]);
+  });
+
   test('is told of a text that is too short', () => {
     const path = join(folder, 'short.txt');
     writeFileSync(path, 'short');

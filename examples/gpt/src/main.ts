@@ -33,7 +33,8 @@ const { values: options } = parseArgs({
 });
 const [steps, limit] = [Number(options.steps), 60 * Number(options.minutes)];
 
-const corpus = loadCorpus(options.text, sizes.context);
+// The part to test on has to have a batch of pieces.
+const corpus = loadCorpus(options.text, sizes.context + batch);
 const symbols = corpus.alphabet.length;
 manualSeed(1);
 const model = new Transformer({ ...sizes, symbols });
@@ -110,18 +111,24 @@ console.log(
 console.log(`training ${String(steps)} steps, or ${options.minutes} minutes, every step compiled`);
 
 const started = performance.now() - 1e3 * history.seconds;
-for (const tokens of train) {
-  if (history.losses.length >= steps || history.seconds >= limit) break;
-  const loss = noGrad(() => step(tokens));
-  history.losses.push(loss.item() as number);
-  schedule.step();
-  for (const used of [tokens, loss]) used.dispose();
-  history.seconds = (performance.now() - started) / 1e3;
-  if (history.losses.length % often !== 0) continue;
-  const recent = history.losses.slice(-often).reduce((sum, value) => sum + value, 0) / often;
-  console.log(`  step ${String(history.losses.length)}: loss ${recent.toFixed(3)}, ${history.seconds.toFixed(0)} s`);
-  await saveCheckpoint(checkpoint, parts);
-}
+const isDone = (): boolean => history.losses.length >= steps || history.seconds >= limit;
+// A batch that is taken counts as trained on in the checkpoint: none is taken that is not. A short text is gone through more than once.
+while (!isDone())
+  for (const tokens of train) {
+    const loss = noGrad(() => step(tokens));
+    history.losses.push(loss.item() as number);
+    schedule.step();
+    for (const used of [tokens, loss]) used.dispose();
+    history.seconds = (performance.now() - started) / 1e3;
+    if (history.losses.length % often === 0) {
+      const recent = history.losses.slice(-often).reduce((sum, value) => sum + value, 0) / often;
+      console.log(
+        `  step ${String(history.losses.length)}: loss ${recent.toFixed(3)}, ${history.seconds.toFixed(0)} s`,
+      );
+      await saveCheckpoint(checkpoint, parts);
+    }
+    if (isDone()) break;
+  }
 await saveCheckpoint(checkpoint, parts);
 
 const found = testLoss();

@@ -21,7 +21,7 @@ const rare = '\ufffd';
 
 /** Reads `path`, or else the declarations of Node's modules. `least` characters are needed. */
 export function loadCorpus(path: string | undefined, least: number): Corpus {
-  const text = path === undefined ? declarations() : readFileSync(path, 'utf8');
+  const text = Array.from(path === undefined ? declarations() : readFileSync(path, 'utf8'));
   const name = path ?? 'the declarations of @types/node';
   if (text.length < 20 * least) throw shortText(name, text.length, 20 * least);
   const counts = new Map<string, number>();
@@ -29,7 +29,7 @@ export function loadCorpus(path: string | undefined, least: number): Corpus {
   const common = [...counts].filter(([, count]) => count * 20_000 >= text.length).map(([character]) => character);
   const alphabet = [rare, ...common.filter((character) => character !== rare).sort()];
   const numbers = new Map(alphabet.map((character, number) => [character, BigInt(number)]));
-  const tokens = BigInt64Array.from(text.split(''), (character) => numbers.get(character) ?? 0n);
+  const tokens = BigInt64Array.from(text, (character) => numbers.get(character) ?? 0n);
   const end = Math.floor(tokens.length * 0.95);
   return { name, alphabet, train: tensor(tokens.subarray(0, end)), test: tensor(tokens.subarray(end)) };
 }
