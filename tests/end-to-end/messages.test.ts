@@ -166,6 +166,7 @@ const wrong: readonly (readonly [call: () => unknown, message: string])[] = [
     () => F.maxPool2d(randn([1, 1, 8, 8]), 2, { padding: 2 }),
     'maxPool2d: padding 2, 2 for a kernel of 2, 2; pad by at most half the kernel',
   ],
+  [() => F.maxPool2d(zeros([1, 8, 8]).eq(0), 2), 'maxPool2d does not take bool; cast the tensor to u8'],
   [() => F.avgPool2d(randn([8]), 2), 'avgPool2d: input of [8]; it must have 3 or 4 dims'],
   [
     () => F.batchNorm(randn([2, 3]), randn([4]), randn([4])),

@@ -54,6 +54,10 @@ const refused: Readonly<Record<string, readonly Row[]>> = {
     ['numbers from a mask', (x) => x.sub(1), [mask, mask]],
     ['a boolean from numbers', (x) => x.sub(true), [whole, mask]],
     ['means of whole losses', (x) => functional.l1Loss(x, x), [whole, whole]],
+    ['maxima of windows of a mask', (x) => functional.maxPool1d(x, 1), [mask.reshape([1, 2]), mask]],
+    ['means of windows of a mask', (x) => functional.avgPool1d(x, 1), [mask.reshape([1, 2]), mask]],
+    ['maxima of groups of a mask', (x) => functional.adaptiveMaxPool1d(x, 2), [mask.reshape([1, 2]), mask]],
+    ['means of groups of a mask', (x) => functional.adaptiveAvgPool1d(x, 2), [mask.reshape([1, 2]), mask]],
   ],
   DIM_OUT_OF_RANGE: [
     ['a dim that a 0-d tensor does not have', (x) => x.median(1), [full([], 2.5), whole]],

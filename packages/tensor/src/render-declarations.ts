@@ -28,27 +28,34 @@ export function renderGenerated(operators: ReadonlyMap<string, Operator>): Reado
   ]);
 }
 
-/** Look-ups of the dtypes of results. `Open` is what is not known. */
+/** Look-ups of the dtypes of results: what is not known is `Open`, as all that has no entry. Rows that are the same are written once. */
 function renderDTypes(): string {
   const lines = new Lines();
   lines.line(header('the dtypes of results, by those of tensors and operands'));
   lines.line("import type { Open } from '../element-types.ts';\n");
-  const lookUp = (head: string, entries: readonly string[]): void => {
-    lines.block(head, () => {
+  const lookUp = (name: string, entries: readonly string[]): void => {
+    lines.block(`${name in promotions || name in dtypeMaps ? 'export ' : ''}interface ${name} {`, () => {
       for (const entry of entries) lines.line(entry);
     });
     lines.line();
   };
-  const literal = (dtype: string | undefined): string => (dtype === undefined ? 'Open' : `'${dtype}'`);
-  for (const [name, of] of Object.entries(dtypeMaps)) {
-    const entries = allDTypes.map((dtype) => `readonly ${dtype}: ${literal(of(dtype))};`);
-    lookUp(`export interface ${name} {`, [...entries, 'readonly [unknown: string]: Open;']);
-  }
+  const open = 'readonly [unknown: string]: Open;';
+  for (const [name, of] of Object.entries(dtypeMaps))
+    lookUp(name, [...allDTypes.map((dtype) => `readonly ${dtype}: '${of(dtype)}';`), open]);
+  const rows = new Map<string, string>();
   for (const [name, of] of Object.entries(promotions)) {
-    const row = (dtype: (typeof allDTypes)[number]): string =>
-      operandKinds.map((other) => `readonly ${other}: ${literal(of(dtype, other))}`).join('; ');
-    const entries = allDTypes.map((dtype) => `readonly ${dtype}: { ${row(dtype)}; readonly [unknown: string]: Open };`);
-    lookUp(`export interface ${name} {`, [...entries, 'readonly [unknown: string]: Readonly<Record<string, Open>>;']);
+    const entries = allDTypes.map((dtype) => {
+      const known = operandKinds.flatMap((other) => {
+        const result = of(dtype, other);
+        return result === undefined ? [] : [`readonly ${other}: '${result}';`];
+      });
+      const text = known.join(' ');
+      const row = rows.get(text) ?? `${name}With${dtype.toUpperCase()}`;
+      if (!rows.has(text)) lookUp(row, [...known, open]);
+      rows.set(text, row);
+      return `readonly ${dtype}: ${row};`;
+    });
+    lookUp(name, [...entries, 'readonly [unknown: string]: Readonly<Record<string, Open>>;']);
   }
   return lines.toString();
 }

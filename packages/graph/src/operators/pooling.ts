@@ -8,7 +8,7 @@ import type { Composer } from '../composer.ts';
 import { float, size } from '../composer.ts';
 import { composite } from '../define.ts';
 import type { Entry } from '../define.ts';
-import { argumentValue, dtypeMismatch, printShape, shapeMismatch } from '../errors.ts';
+import { argumentValue, dtypeMismatch, dtypeUnsupported, printShape, shapeMismatch } from '../errors.ts';
 import type { ScalarRef, ValueRef } from '../graph.ts';
 import { one, range, sameShape } from '../shape.ts';
 import { batched, perAxis, reach, requirePositive, windows } from './windows.ts';
@@ -80,8 +80,9 @@ function places(c: Composer, a: ArgumentReader, { x, n }: { x: ValueRef; n: numb
   });
 }
 
-/** A tensor of pooled axes needs elements everywhere but in its batch. */
-function requireSpatial(c: Composer, a: ArgumentReader, x: ValueRef): void {
+/** What is pooled are numbers, and elements everywhere but in the batch. */
+function requirePoolable(c: Composer, a: ArgumentReader, x: ValueRef): void {
+  if (c.dtype(x) === 'bool') throw dtypeUnsupported(a.operator.name, 'bool', 'cast the tensor to u8');
   if (
     c
       .shape(x)
@@ -137,7 +138,7 @@ function maximumAt(c: Composer, x: ValueRef, dims: readonly number[]): ValueRef 
 /** The maxima of windows, and where they are. */
 function maxPool(c: Composer, a: ArgumentReader, n: number): readonly ValueRef[] {
   const body = (x: ValueRef): readonly ValueRef[] => {
-    requireSpatial(c, a, x);
+    requirePoolable(c, a, x);
     const axes = places(c, a, { x, n });
     const open = windows(c, x, { axes, value: lowest(c.dtype(x)) });
     const dims = lastAxes(c, open, n);
@@ -164,7 +165,7 @@ function averagePool(c: Composer, a: ArgumentReader, n: number): ValueRef {
   const override = n === 1 ? undefined : a.optionalInt('divisorOverride');
   if (override === 0) throw argumentValue(a.operator.name, 'divisorOverride is 0', 'use another divisor');
   const body = (input: ValueRef): readonly ValueRef[] => {
-    requireSpatial(c, a, input);
+    requirePoolable(c, a, input);
     const axes = places(c, a, { x: input, n });
     const x = c.widen(input);
     const open = windows(c, x, { axes });
@@ -219,7 +220,7 @@ const spread = (c: Composer, groups: ValueRef, { dim, rank }: { dim: number; ran
 
 function adaptiveAverage(c: Composer, a: ArgumentReader, n: number): ValueRef {
   const body = (input: ValueRef): readonly ValueRef[] => {
-    requireSpatial(c, a, input);
+    requirePoolable(c, a, input);
     const sizes = outputSizes(c, a, { x: input, n });
     const result = sizes.reduce((x, out, i) => {
       const dim = c.rank(input) - n + i;
@@ -239,7 +240,7 @@ function adaptiveAverage(c: Composer, a: ArgumentReader, n: number): ValueRef {
 /** Maxima of adaptive groups, axis by axis from the last; the flat index of each maximum goes along. */
 function adaptiveMax(c: Composer, a: ArgumentReader, n: number): readonly ValueRef[] {
   const body = (input: ValueRef): readonly ValueRef[] => {
-    requireSpatial(c, a, input);
+    requirePoolable(c, a, input);
     const sizes = outputSizes(c, a, { x: input, n });
     const spatial = c.shape(input).slice(c.rank(input) - n);
     let [value, index] = [input, c.expand(c.reshape(c.iota(product(spatial)), spatial), c.shape(input))];

@@ -44,494 +44,201 @@ export interface TruthOf {
   readonly [unknown: string]: Open;
 }
 
+interface PromotedWithF64 {
+  readonly f64: 'f64';
+  readonly i64: 'f64';
+  readonly i32: 'f64';
+  readonly i16: 'f64';
+  readonly i8: 'f64';
+  readonly u8: 'f64';
+  readonly bool: 'f64';
+  readonly number: 'f64';
+  readonly bigint: 'f64';
+  readonly boolean: 'f64';
+  readonly [unknown: string]: Open;
+}
+
+interface PromotedWithF32 {
+  readonly f32: 'f32';
+  readonly i64: 'f32';
+  readonly i32: 'f32';
+  readonly i16: 'f32';
+  readonly i8: 'f32';
+  readonly u8: 'f32';
+  readonly bool: 'f32';
+  readonly number: 'f32';
+  readonly bigint: 'f32';
+  readonly boolean: 'f32';
+  readonly [unknown: string]: Open;
+}
+
+interface PromotedWithF16 {
+  readonly f16: 'f16';
+  readonly i64: 'f16';
+  readonly i32: 'f16';
+  readonly i16: 'f16';
+  readonly i8: 'f16';
+  readonly u8: 'f16';
+  readonly bool: 'f16';
+  readonly number: 'f16';
+  readonly bigint: 'f16';
+  readonly boolean: 'f16';
+  readonly [unknown: string]: Open;
+}
+
+interface PromotedWithBF16 {
+  readonly bf16: 'bf16';
+  readonly i64: 'bf16';
+  readonly i32: 'bf16';
+  readonly i16: 'bf16';
+  readonly i8: 'bf16';
+  readonly u8: 'bf16';
+  readonly bool: 'bf16';
+  readonly number: 'bf16';
+  readonly bigint: 'bf16';
+  readonly boolean: 'bf16';
+  readonly [unknown: string]: Open;
+}
+
+interface PromotedWithI64 {
+  readonly f64: 'f64';
+  readonly f32: 'f32';
+  readonly f16: 'f16';
+  readonly bf16: 'bf16';
+  readonly i64: 'i64';
+  readonly bool: 'i64';
+  readonly bigint: 'i64';
+  readonly boolean: 'i64';
+  readonly [unknown: string]: Open;
+}
+
+interface PromotedWithI32 {
+  readonly f64: 'f64';
+  readonly f32: 'f32';
+  readonly f16: 'f16';
+  readonly bf16: 'bf16';
+  readonly i32: 'i32';
+  readonly bool: 'i32';
+  readonly bigint: 'i32';
+  readonly boolean: 'i32';
+  readonly [unknown: string]: Open;
+}
+
+interface PromotedWithI16 {
+  readonly f64: 'f64';
+  readonly f32: 'f32';
+  readonly f16: 'f16';
+  readonly bf16: 'bf16';
+  readonly i16: 'i16';
+  readonly bool: 'i16';
+  readonly bigint: 'i16';
+  readonly boolean: 'i16';
+  readonly [unknown: string]: Open;
+}
+
+interface PromotedWithI8 {
+  readonly f64: 'f64';
+  readonly f32: 'f32';
+  readonly f16: 'f16';
+  readonly bf16: 'bf16';
+  readonly i8: 'i8';
+  readonly bool: 'i8';
+  readonly bigint: 'i8';
+  readonly boolean: 'i8';
+  readonly [unknown: string]: Open;
+}
+
+interface PromotedWithU8 {
+  readonly f64: 'f64';
+  readonly f32: 'f32';
+  readonly f16: 'f16';
+  readonly bf16: 'bf16';
+  readonly u8: 'u8';
+  readonly bool: 'u8';
+  readonly bigint: 'u8';
+  readonly boolean: 'u8';
+  readonly [unknown: string]: Open;
+}
+
+interface PromotedWithBOOL {
+  readonly f64: 'f64';
+  readonly f32: 'f32';
+  readonly f16: 'f16';
+  readonly bf16: 'bf16';
+  readonly i64: 'i64';
+  readonly i32: 'i32';
+  readonly i16: 'i16';
+  readonly i8: 'i8';
+  readonly u8: 'u8';
+  readonly bool: 'bool';
+  readonly bigint: 'i64';
+  readonly boolean: 'bool';
+  readonly [unknown: string]: Open;
+}
+
 export interface Promoted {
-  readonly f64: {
-    readonly f64: 'f64';
-    readonly f32: Open;
-    readonly f16: Open;
-    readonly bf16: Open;
-    readonly i64: 'f64';
-    readonly i32: 'f64';
-    readonly i16: 'f64';
-    readonly i8: 'f64';
-    readonly u8: 'f64';
-    readonly bool: 'f64';
-    readonly number: 'f64';
-    readonly bigint: 'f64';
-    readonly boolean: 'f64';
-    readonly [unknown: string]: Open;
-  };
-  readonly f32: {
-    readonly f64: Open;
-    readonly f32: 'f32';
-    readonly f16: Open;
-    readonly bf16: Open;
-    readonly i64: 'f32';
-    readonly i32: 'f32';
-    readonly i16: 'f32';
-    readonly i8: 'f32';
-    readonly u8: 'f32';
-    readonly bool: 'f32';
-    readonly number: 'f32';
-    readonly bigint: 'f32';
-    readonly boolean: 'f32';
-    readonly [unknown: string]: Open;
-  };
-  readonly f16: {
-    readonly f64: Open;
-    readonly f32: Open;
-    readonly f16: 'f16';
-    readonly bf16: Open;
-    readonly i64: 'f16';
-    readonly i32: 'f16';
-    readonly i16: 'f16';
-    readonly i8: 'f16';
-    readonly u8: 'f16';
-    readonly bool: 'f16';
-    readonly number: 'f16';
-    readonly bigint: 'f16';
-    readonly boolean: 'f16';
-    readonly [unknown: string]: Open;
-  };
-  readonly bf16: {
-    readonly f64: Open;
-    readonly f32: Open;
-    readonly f16: Open;
-    readonly bf16: 'bf16';
-    readonly i64: 'bf16';
-    readonly i32: 'bf16';
-    readonly i16: 'bf16';
-    readonly i8: 'bf16';
-    readonly u8: 'bf16';
-    readonly bool: 'bf16';
-    readonly number: 'bf16';
-    readonly bigint: 'bf16';
-    readonly boolean: 'bf16';
-    readonly [unknown: string]: Open;
-  };
-  readonly i64: {
-    readonly f64: 'f64';
-    readonly f32: 'f32';
-    readonly f16: 'f16';
-    readonly bf16: 'bf16';
-    readonly i64: 'i64';
-    readonly i32: Open;
-    readonly i16: Open;
-    readonly i8: Open;
-    readonly u8: Open;
-    readonly bool: 'i64';
-    readonly number: Open;
-    readonly bigint: 'i64';
-    readonly boolean: 'i64';
-    readonly [unknown: string]: Open;
-  };
-  readonly i32: {
-    readonly f64: 'f64';
-    readonly f32: 'f32';
-    readonly f16: 'f16';
-    readonly bf16: 'bf16';
-    readonly i64: Open;
-    readonly i32: 'i32';
-    readonly i16: Open;
-    readonly i8: Open;
-    readonly u8: Open;
-    readonly bool: 'i32';
-    readonly number: Open;
-    readonly bigint: 'i32';
-    readonly boolean: 'i32';
-    readonly [unknown: string]: Open;
-  };
-  readonly i16: {
-    readonly f64: 'f64';
-    readonly f32: 'f32';
-    readonly f16: 'f16';
-    readonly bf16: 'bf16';
-    readonly i64: Open;
-    readonly i32: Open;
-    readonly i16: 'i16';
-    readonly i8: Open;
-    readonly u8: Open;
-    readonly bool: 'i16';
-    readonly number: Open;
-    readonly bigint: 'i16';
-    readonly boolean: 'i16';
-    readonly [unknown: string]: Open;
-  };
-  readonly i8: {
-    readonly f64: 'f64';
-    readonly f32: 'f32';
-    readonly f16: 'f16';
-    readonly bf16: 'bf16';
-    readonly i64: Open;
-    readonly i32: Open;
-    readonly i16: Open;
-    readonly i8: 'i8';
-    readonly u8: Open;
-    readonly bool: 'i8';
-    readonly number: Open;
-    readonly bigint: 'i8';
-    readonly boolean: 'i8';
-    readonly [unknown: string]: Open;
-  };
-  readonly u8: {
-    readonly f64: 'f64';
-    readonly f32: 'f32';
-    readonly f16: 'f16';
-    readonly bf16: 'bf16';
-    readonly i64: Open;
-    readonly i32: Open;
-    readonly i16: Open;
-    readonly i8: Open;
-    readonly u8: 'u8';
-    readonly bool: 'u8';
-    readonly number: Open;
-    readonly bigint: 'u8';
-    readonly boolean: 'u8';
-    readonly [unknown: string]: Open;
-  };
-  readonly bool: {
-    readonly f64: 'f64';
-    readonly f32: 'f32';
-    readonly f16: 'f16';
-    readonly bf16: 'bf16';
-    readonly i64: 'i64';
-    readonly i32: 'i32';
-    readonly i16: 'i16';
-    readonly i8: 'i8';
-    readonly u8: 'u8';
-    readonly bool: 'bool';
-    readonly number: Open;
-    readonly bigint: 'i64';
-    readonly boolean: 'bool';
-    readonly [unknown: string]: Open;
-  };
+  readonly f64: PromotedWithF64;
+  readonly f32: PromotedWithF32;
+  readonly f16: PromotedWithF16;
+  readonly bf16: PromotedWithBF16;
+  readonly i64: PromotedWithI64;
+  readonly i32: PromotedWithI32;
+  readonly i16: PromotedWithI16;
+  readonly i8: PromotedWithI8;
+  readonly u8: PromotedWithU8;
+  readonly bool: PromotedWithBOOL;
   readonly [unknown: string]: Readonly<Record<string, Open>>;
+}
+
+interface PromotedFloatWithI64 {
+  readonly f64: 'f64';
+  readonly f32: 'f32';
+  readonly f16: 'f16';
+  readonly bf16: 'bf16';
+  readonly i64: 'f32';
+  readonly i32: 'f32';
+  readonly i16: 'f32';
+  readonly i8: 'f32';
+  readonly u8: 'f32';
+  readonly bool: 'f32';
+  readonly number: 'f32';
+  readonly bigint: 'f32';
+  readonly boolean: 'f32';
+  readonly [unknown: string]: Open;
 }
 
 export interface PromotedFloat {
-  readonly f64: {
-    readonly f64: 'f64';
-    readonly f32: Open;
-    readonly f16: Open;
-    readonly bf16: Open;
-    readonly i64: 'f64';
-    readonly i32: 'f64';
-    readonly i16: 'f64';
-    readonly i8: 'f64';
-    readonly u8: 'f64';
-    readonly bool: 'f64';
-    readonly number: 'f64';
-    readonly bigint: 'f64';
-    readonly boolean: 'f64';
-    readonly [unknown: string]: Open;
-  };
-  readonly f32: {
-    readonly f64: Open;
-    readonly f32: 'f32';
-    readonly f16: Open;
-    readonly bf16: Open;
-    readonly i64: 'f32';
-    readonly i32: 'f32';
-    readonly i16: 'f32';
-    readonly i8: 'f32';
-    readonly u8: 'f32';
-    readonly bool: 'f32';
-    readonly number: 'f32';
-    readonly bigint: 'f32';
-    readonly boolean: 'f32';
-    readonly [unknown: string]: Open;
-  };
-  readonly f16: {
-    readonly f64: Open;
-    readonly f32: Open;
-    readonly f16: 'f16';
-    readonly bf16: Open;
-    readonly i64: 'f16';
-    readonly i32: 'f16';
-    readonly i16: 'f16';
-    readonly i8: 'f16';
-    readonly u8: 'f16';
-    readonly bool: 'f16';
-    readonly number: 'f16';
-    readonly bigint: 'f16';
-    readonly boolean: 'f16';
-    readonly [unknown: string]: Open;
-  };
-  readonly bf16: {
-    readonly f64: Open;
-    readonly f32: Open;
-    readonly f16: Open;
-    readonly bf16: 'bf16';
-    readonly i64: 'bf16';
-    readonly i32: 'bf16';
-    readonly i16: 'bf16';
-    readonly i8: 'bf16';
-    readonly u8: 'bf16';
-    readonly bool: 'bf16';
-    readonly number: 'bf16';
-    readonly bigint: 'bf16';
-    readonly boolean: 'bf16';
-    readonly [unknown: string]: Open;
-  };
-  readonly i64: {
-    readonly f64: 'f64';
-    readonly f32: 'f32';
-    readonly f16: 'f16';
-    readonly bf16: 'bf16';
-    readonly i64: 'f32';
-    readonly i32: 'f32';
-    readonly i16: 'f32';
-    readonly i8: 'f32';
-    readonly u8: 'f32';
-    readonly bool: 'f32';
-    readonly number: 'f32';
-    readonly bigint: 'f32';
-    readonly boolean: 'f32';
-    readonly [unknown: string]: Open;
-  };
-  readonly i32: {
-    readonly f64: 'f64';
-    readonly f32: 'f32';
-    readonly f16: 'f16';
-    readonly bf16: 'bf16';
-    readonly i64: 'f32';
-    readonly i32: 'f32';
-    readonly i16: 'f32';
-    readonly i8: 'f32';
-    readonly u8: 'f32';
-    readonly bool: 'f32';
-    readonly number: 'f32';
-    readonly bigint: 'f32';
-    readonly boolean: 'f32';
-    readonly [unknown: string]: Open;
-  };
-  readonly i16: {
-    readonly f64: 'f64';
-    readonly f32: 'f32';
-    readonly f16: 'f16';
-    readonly bf16: 'bf16';
-    readonly i64: 'f32';
-    readonly i32: 'f32';
-    readonly i16: 'f32';
-    readonly i8: 'f32';
-    readonly u8: 'f32';
-    readonly bool: 'f32';
-    readonly number: 'f32';
-    readonly bigint: 'f32';
-    readonly boolean: 'f32';
-    readonly [unknown: string]: Open;
-  };
-  readonly i8: {
-    readonly f64: 'f64';
-    readonly f32: 'f32';
-    readonly f16: 'f16';
-    readonly bf16: 'bf16';
-    readonly i64: 'f32';
-    readonly i32: 'f32';
-    readonly i16: 'f32';
-    readonly i8: 'f32';
-    readonly u8: 'f32';
-    readonly bool: 'f32';
-    readonly number: 'f32';
-    readonly bigint: 'f32';
-    readonly boolean: 'f32';
-    readonly [unknown: string]: Open;
-  };
-  readonly u8: {
-    readonly f64: 'f64';
-    readonly f32: 'f32';
-    readonly f16: 'f16';
-    readonly bf16: 'bf16';
-    readonly i64: 'f32';
-    readonly i32: 'f32';
-    readonly i16: 'f32';
-    readonly i8: 'f32';
-    readonly u8: 'f32';
-    readonly bool: 'f32';
-    readonly number: 'f32';
-    readonly bigint: 'f32';
-    readonly boolean: 'f32';
-    readonly [unknown: string]: Open;
-  };
-  readonly bool: {
-    readonly f64: 'f64';
-    readonly f32: 'f32';
-    readonly f16: 'f16';
-    readonly bf16: 'bf16';
-    readonly i64: 'f32';
-    readonly i32: 'f32';
-    readonly i16: 'f32';
-    readonly i8: 'f32';
-    readonly u8: 'f32';
-    readonly bool: 'f32';
-    readonly number: 'f32';
-    readonly bigint: 'f32';
-    readonly boolean: 'f32';
-    readonly [unknown: string]: Open;
-  };
+  readonly f64: PromotedWithF64;
+  readonly f32: PromotedWithF32;
+  readonly f16: PromotedWithF16;
+  readonly bf16: PromotedWithBF16;
+  readonly i64: PromotedFloatWithI64;
+  readonly i32: PromotedFloatWithI64;
+  readonly i16: PromotedFloatWithI64;
+  readonly i8: PromotedFloatWithI64;
+  readonly u8: PromotedFloatWithI64;
+  readonly bool: PromotedFloatWithI64;
   readonly [unknown: string]: Readonly<Record<string, Open>>;
 }
 
+interface PromotedIfFloatWithI64 {
+  readonly f64: 'f64';
+  readonly f32: 'f32';
+  readonly f16: 'f16';
+  readonly bf16: 'bf16';
+  readonly [unknown: string]: Open;
+}
+
 export interface PromotedIfFloat {
-  readonly f64: {
-    readonly f64: 'f64';
-    readonly f32: Open;
-    readonly f16: Open;
-    readonly bf16: Open;
-    readonly i64: 'f64';
-    readonly i32: 'f64';
-    readonly i16: 'f64';
-    readonly i8: 'f64';
-    readonly u8: 'f64';
-    readonly bool: 'f64';
-    readonly number: 'f64';
-    readonly bigint: 'f64';
-    readonly boolean: 'f64';
-    readonly [unknown: string]: Open;
-  };
-  readonly f32: {
-    readonly f64: Open;
-    readonly f32: 'f32';
-    readonly f16: Open;
-    readonly bf16: Open;
-    readonly i64: 'f32';
-    readonly i32: 'f32';
-    readonly i16: 'f32';
-    readonly i8: 'f32';
-    readonly u8: 'f32';
-    readonly bool: 'f32';
-    readonly number: 'f32';
-    readonly bigint: 'f32';
-    readonly boolean: 'f32';
-    readonly [unknown: string]: Open;
-  };
-  readonly f16: {
-    readonly f64: Open;
-    readonly f32: Open;
-    readonly f16: 'f16';
-    readonly bf16: Open;
-    readonly i64: 'f16';
-    readonly i32: 'f16';
-    readonly i16: 'f16';
-    readonly i8: 'f16';
-    readonly u8: 'f16';
-    readonly bool: 'f16';
-    readonly number: 'f16';
-    readonly bigint: 'f16';
-    readonly boolean: 'f16';
-    readonly [unknown: string]: Open;
-  };
-  readonly bf16: {
-    readonly f64: Open;
-    readonly f32: Open;
-    readonly f16: Open;
-    readonly bf16: 'bf16';
-    readonly i64: 'bf16';
-    readonly i32: 'bf16';
-    readonly i16: 'bf16';
-    readonly i8: 'bf16';
-    readonly u8: 'bf16';
-    readonly bool: 'bf16';
-    readonly number: 'bf16';
-    readonly bigint: 'bf16';
-    readonly boolean: 'bf16';
-    readonly [unknown: string]: Open;
-  };
-  readonly i64: {
-    readonly f64: 'f64';
-    readonly f32: 'f32';
-    readonly f16: 'f16';
-    readonly bf16: 'bf16';
-    readonly i64: Open;
-    readonly i32: Open;
-    readonly i16: Open;
-    readonly i8: Open;
-    readonly u8: Open;
-    readonly bool: Open;
-    readonly number: Open;
-    readonly bigint: Open;
-    readonly boolean: Open;
-    readonly [unknown: string]: Open;
-  };
-  readonly i32: {
-    readonly f64: 'f64';
-    readonly f32: 'f32';
-    readonly f16: 'f16';
-    readonly bf16: 'bf16';
-    readonly i64: Open;
-    readonly i32: Open;
-    readonly i16: Open;
-    readonly i8: Open;
-    readonly u8: Open;
-    readonly bool: Open;
-    readonly number: Open;
-    readonly bigint: Open;
-    readonly boolean: Open;
-    readonly [unknown: string]: Open;
-  };
-  readonly i16: {
-    readonly f64: 'f64';
-    readonly f32: 'f32';
-    readonly f16: 'f16';
-    readonly bf16: 'bf16';
-    readonly i64: Open;
-    readonly i32: Open;
-    readonly i16: Open;
-    readonly i8: Open;
-    readonly u8: Open;
-    readonly bool: Open;
-    readonly number: Open;
-    readonly bigint: Open;
-    readonly boolean: Open;
-    readonly [unknown: string]: Open;
-  };
-  readonly i8: {
-    readonly f64: 'f64';
-    readonly f32: 'f32';
-    readonly f16: 'f16';
-    readonly bf16: 'bf16';
-    readonly i64: Open;
-    readonly i32: Open;
-    readonly i16: Open;
-    readonly i8: Open;
-    readonly u8: Open;
-    readonly bool: Open;
-    readonly number: Open;
-    readonly bigint: Open;
-    readonly boolean: Open;
-    readonly [unknown: string]: Open;
-  };
-  readonly u8: {
-    readonly f64: 'f64';
-    readonly f32: 'f32';
-    readonly f16: 'f16';
-    readonly bf16: 'bf16';
-    readonly i64: Open;
-    readonly i32: Open;
-    readonly i16: Open;
-    readonly i8: Open;
-    readonly u8: Open;
-    readonly bool: Open;
-    readonly number: Open;
-    readonly bigint: Open;
-    readonly boolean: Open;
-    readonly [unknown: string]: Open;
-  };
-  readonly bool: {
-    readonly f64: 'f64';
-    readonly f32: 'f32';
-    readonly f16: 'f16';
-    readonly bf16: 'bf16';
-    readonly i64: Open;
-    readonly i32: Open;
-    readonly i16: Open;
-    readonly i8: Open;
-    readonly u8: Open;
-    readonly bool: Open;
-    readonly number: Open;
-    readonly bigint: Open;
-    readonly boolean: Open;
-    readonly [unknown: string]: Open;
-  };
+  readonly f64: PromotedWithF64;
+  readonly f32: PromotedWithF32;
+  readonly f16: PromotedWithF16;
+  readonly bf16: PromotedWithBF16;
+  readonly i64: PromotedIfFloatWithI64;
+  readonly i32: PromotedIfFloatWithI64;
+  readonly i16: PromotedIfFloatWithI64;
+  readonly i8: PromotedIfFloatWithI64;
+  readonly u8: PromotedIfFloatWithI64;
+  readonly bool: PromotedIfFloatWithI64;
   readonly [unknown: string]: Readonly<Record<string, Open>>;
 }
