@@ -108,6 +108,9 @@ describe('batches', () => {
   });
 });
 
+const loop: unknown[] = [];
+loop.push({ again: loop });
+
 describe('refused', () => {
   const data = items(4);
   const workers = { module: 'somewhere' };
@@ -131,6 +134,7 @@ describe('refused', () => {
     ['a number', 'DATA_DATASET', () => batches(tensor(3), { size: 1 })],
     ['no tensors', 'DATA_DATASET', () => batches({}, { size: 1 })],
     ['rows that differ', 'DATA_DATASET', () => batches({ a: items(3), b: items(4) }, { size: 1 })],
+    ['what is within itself', 'DATA_DATASET', () => batches(loop as never, { size: 1 })],
     ['text', 'DATA_DATASET', () => batches('abc' as never, { size: 1 })],
     ['an object of a class', 'DATA_DATASET', () => batches({ a: new Date(0) } as never, { size: 1 })],
     ['workers beside tensors', 'DATA_OPTION', () => batches({ data } as never, { size: 1, workers } as never)],

@@ -1,4 +1,5 @@
 // Options as they are given, checked by a table: nothing is accepted and ignored.
+import { describe } from '@tsinductor/tensor/file-access';
 import { badOption, noOptions, unknownOption } from './errors.ts';
 
 /** What the value of an option has to be. */
@@ -20,6 +21,10 @@ export const wholeNumber = (least: number): Check => ({
 
 export const yesOrNo: Check = { is: (value) => typeof value === 'boolean', needs: 'true or false' };
 
+/** What is in a Map or a list would be no option, and say nothing. */
+const isRecordOfOptions = (given: unknown): given is object =>
+  typeof given === 'object' && given !== null && !(Symbol.iterator in given);
+
 const spelt = (value: unknown): string => (typeof value === 'string' ? JSON.stringify(value) : String(value));
 
 /**
@@ -35,7 +40,7 @@ export function checkOptions(
   checks: Readonly<Record<string, Check>>,
 ): void {
   const known = Object.keys(checks);
-  if (typeof given !== 'object' || given === null) throw noOptions(prefix === '' ? where : prefix.slice(0, -1), given);
+  if (!isRecordOfOptions(given)) throw noOptions(prefix === '' ? where : prefix.slice(0, -1), describe(given));
   for (const name of Object.keys(given)) if (!known.includes(name)) throw unknownOption(where, name, known);
   for (const [name, { is, needs, isRequired = false }] of Object.entries(checks)) {
     const value = (given as Readonly<Record<string, unknown>>)[name];

@@ -73,6 +73,8 @@ describe('refused, and nothing is changed', () => {
     return loadCheckpoint(path, { part });
   };
   const random = tensor([0n, 0n]);
+  const loop: unknown[] = [];
+  loop.push({ again: loop });
   test.each<[string, string, () => Promise<unknown>]>([
     ['a file that is not there', 'FILE_ACCESS', () => loadCheckpoint(join(folder, 'nothing'), { part })],
     ['a folder that is not there', 'FILE_ACCESS', () => saveCheckpoint(join(folder, 'a/b'), { part })],
@@ -83,6 +85,7 @@ describe('refused, and nothing is changed', () => {
     ['random numbers of another kind', 'FILE_FORMAT', holds({ random: tensor([1]) }, { part: '1' })],
     ['no JSON', 'FILE_FORMAT', holds({ random }, { part: '{' })],
     ['a tensor that is not there', 'FILE_FORMAT', holds({ random }, { part: '{"$tensor":"x"}' })],
+    ['a state without an end', 'FILE_FORMAT', holds({ random }, { part: '['.repeat(20_000) + ']'.repeat(20_000) })],
     ['a whole number that is none', 'FILE_FORMAT', holds({ random }, { part: '{"$bigint":"x"}' })],
     ...Object.entries({
       undefined,
@@ -92,6 +95,7 @@ describe('refused, and nothing is changed', () => {
       hole: [undefined],
       call: { run: () => 1 },
       mark: { $tensor: 'x' },
+      'one within itself': loop,
     }).map(
       ([name, state]) =>
         [
@@ -101,6 +105,11 @@ describe('refused, and nothing is changed', () => {
         ] as [string, string, () => Promise<unknown>],
     ),
     ['a part without a state', 'DATA_CHECKPOINT_PART', () => saveCheckpoint(path, { part: {} as never })],
+    ['no parts', 'DATA_CHECKPOINT_PART', () => saveCheckpoint(path, null as never)],
+    ['parts in a Map', 'DATA_CHECKPOINT_PART', () => saveCheckpoint(path, new Map([['part', part]]) as never)],
+    ['an object that is a part itself', 'DATA_CHECKPOINT_PART', () => saveCheckpoint(path, part as never)],
+    ['no path', 'FILE_ACCESS', () => saveCheckpoint(undefined as never, { part })],
+    ['an address that is no file', 'FILE_ACCESS', () => saveCheckpoint(new URL('http://x/y'), { part })],
     ['a part of the name that is taken', 'DATA_CHECKPOINT_PART', () => saveCheckpoint(path, { random: part })],
   ])('%s', async (_, code, attempt) => {
     await expect((async () => attempt())()).rejects.toMatchObject({ code });

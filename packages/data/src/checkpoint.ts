@@ -2,10 +2,12 @@
 // optimisers, schedules, batches, and objects of a program.
 import { randomUUID } from 'node:crypto';
 import { rename, rm, writeFile } from 'node:fs/promises';
+import { fileURLToPath } from 'node:url';
 import { decodeSafetensors, encodeSafetensors, noGrad, randomState } from '@tsinductor/tensor';
 import type { Tensor } from '@tsinductor/tensor';
-import { badFile, fileAccess, readBytes } from '@tsinductor/tensor/file-access';
-import { checkpointDiffers, notAPart } from './errors.ts';
+import { badFile, describe, fileAccess, readBytes } from '@tsinductor/tensor/file-access';
+import { isRecord } from './dataset.ts';
+import { checkpointDiffers, notAPart, notParts } from './errors.ts';
 import { flattenState, unflattenState } from './state-tree.ts';
 
 /** What has a state. */
@@ -38,13 +40,21 @@ export async function saveCheckpoint(path: string | URL, parts: CheckpointParts)
   const metadata: Record<string, string> = {};
   for (const [name, part] of Object.entries(parts)) metadata[name] = flattenState(name, part.stateDict(), tensors);
   const bytes = encodeSafetensors(tensors, metadata);
-  const ending = `.${randomUUID()}.new`;
-  const beside = typeof path === 'string' ? path + ending : new URL(path.href + ending);
+  const target = pathOf(path);
+  const beside = `${target}.${randomUUID()}.new`;
   try {
     await writeFile(beside, bytes, { flush: true });
-    await rename(beside, path);
+    await rename(beside, target);
   } catch (cause) {
     await rm(beside, { force: true }).catch(() => undefined);
+    throw fileAccess(target, cause);
+  }
+}
+
+function pathOf(path: string | URL): string {
+  try {
+    return typeof path === 'string' ? path : fileURLToPath(path);
+  } catch (cause) {
     throw fileAccess(String(path), cause);
   }
 }
@@ -77,6 +87,7 @@ export async function loadCheckpoint(path: string | URL, parts: CheckpointParts)
 }
 
 function checkParts(parts: CheckpointParts): void {
+  if (!isRecord(parts)) throw notParts(describe(parts));
   for (const [name, part] of Object.entries(parts) as [string, Partial<Stateful> | undefined][]) {
     const isStateful = typeof part?.stateDict === 'function' && typeof part.loadStateDict === 'function';
     if (name === random || !isStateful) throw notAPart(name);

@@ -24,7 +24,7 @@ export const isDataset = (data: object): data is Dataset<unknown> =>
  * @throws UserError DATA_DATASET where there are no tensors, or their first dims differ
  */
 export function datasetOfRows<Data extends Rows>(data: Data): Dataset<Data> {
-  const found = leavesOf(data, 'data');
+  const found = leavesOf(data, { path: 'data', depth: 0 });
   const [first] = found;
   if (first === undefined) throw notADataset('it has no tensors');
   const length = first.tensor.shape[0];
@@ -47,10 +47,17 @@ interface Leaf {
   readonly tensor: Tensor;
 }
 
-function leavesOf(data: unknown, path: string): readonly Leaf[] {
+/** Nestings are no deeper. What is within itself has no end. */
+export const mostDepth = 500;
+
+function leavesOf(data: unknown, { path, depth }: { path: string; depth: number }): readonly Leaf[] {
+  if (depth > mostDepth)
+    throw notADataset(`${path.slice(0, 40)} … is deeper than ${String(mostDepth)}, or within itself`);
+  const inside = (part: unknown, step: string): readonly Leaf[] =>
+    leavesOf(part, { path: path + step, depth: depth + 1 });
   if (isTensor(data)) return [{ path, tensor: data }];
-  if (Array.isArray(data)) return data.flatMap((part, index) => leavesOf(part, `${path}[${String(index)}]`));
-  if (isRecord(data)) return Object.entries(data).flatMap(([name, part]) => leavesOf(part, `${path}.${name}`));
+  if (Array.isArray(data)) return data.flatMap((part, index) => inside(part, `[${String(index)}]`));
+  if (isRecord(data)) return Object.entries(data).flatMap(([name, part]) => inside(part, `.${name}`));
   throw notADataset(`${path} is ${typeof data === 'object' ? 'an object of a class' : typeof data}`);
 }
 

@@ -16,8 +16,8 @@ export const notADataset = (what: string): UserError =>
     hint: 'give tensors with one row for each item, or an object with length and batch(rows)',
   });
 
-export const noOptions = (where: string, is: unknown): UserError =>
-  new UserError('DATA_OPTION', `the options of ${where} are ${String(is)}, and a record is needed`, {
+export const noOptions = (where: string, is: string): UserError =>
+  new UserError('DATA_OPTION', `the options of ${where} are ${is}, and a record is needed`, {
     hint: 'give a record with a name for each option',
   });
 
@@ -60,6 +60,11 @@ export const threwNothing = (what: null | undefined): UserError =>
 export const notAState = (path: string, is: string): UserError =>
   new UserError('DATA_CHECKPOINT_PART', `${path} is ${is}, which no checkpoint holds`, {
     hint: 'let stateDict() give tensors, numbers, text, booleans, null, and lists and plain records of them',
+  });
+
+export const notParts = (is: string): UserError =>
+  new UserError('DATA_CHECKPOINT_PART', `the parts of a checkpoint are ${is}, and a record is needed`, {
+    hint: 'give a record with a name for each part, such as { model, optimizer }',
   });
 
 export const notAPart = (name: string): UserError =>

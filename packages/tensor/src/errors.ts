@@ -231,11 +231,14 @@ export const badFile = (format: string, what: string): UserError =>
 export const unsupportedFile = (format: string, what: string, hint: string): UserError =>
   new UserError('FILE_UNSUPPORTED', `${format}: ${what}`, { hint });
 
-export const fileAccess = (path: string, cause: unknown): UserError =>
-  new UserError('FILE_ACCESS', `cannot access ${JSON.stringify(path)}`, {
+export const fileAccess = (path: string, cause: unknown): UserError => {
+  // Node ends with what it called and with which path, as `, open '/a/b'`.
+  const reason = (cause as Error).message.replace(/, \w+( '.*')?$/s, '');
+  return new UserError('FILE_ACCESS', `cannot access ${JSON.stringify(path)}: ${reason}`, {
     cause,
     hint: 'check the path and its permissions',
   });
+};
 
 /** A trace breaks a law of traces: the message says which. */
 export const brokenTrace = (what: string): InternalError =>

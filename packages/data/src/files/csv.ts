@@ -1,7 +1,7 @@
 // CSV files as tables. Files are hostile input: records that are ragged, quotes that do not end, columns that are named twice and fields that are
 // no numbers are errors with their line.
 import { TextDecoder } from 'node:util';
-import { badFile, checkBytes, readBytes } from '@tsinductor/tensor/file-access';
+import { badFile, checkBytes, readBytes, unsupportedFile } from '@tsinductor/tensor/file-access';
 import { noSuchColumn } from '../errors.ts';
 import { readColumn, readCsvOptions } from './csv-columns.ts';
 import type { CsvOptions } from './csv-columns.ts';
@@ -9,7 +9,7 @@ import { readRecords } from './csv-records.ts';
 import type { CsvRecord } from './csv-records.ts';
 import { CsvTable } from './csv-table.ts';
 
-/** The table of a CSV file. @throws UserError FILE_ACCESS, FILE_FORMAT, DATA_COLUMN, DATA_OPTION, DATA_OPTION_UNKNOWN */
+/** The table of a CSV file. @throws UserError FILE_ACCESS, FILE_FORMAT, FILE_UNSUPPORTED, DATA_COLUMN, DATA_OPTION, DATA_OPTION_UNKNOWN */
 export const loadCsv = async (path: string | URL, options: CsvOptions = {}): Promise<CsvTable> =>
   decodeCsv(await readBytes(path), options);
 
@@ -21,7 +21,8 @@ export const loadCsv = async (path: string | URL, options: CsvOptions = {}): Pro
  * const x = table.matrix(['height', 'width']); // f32[2, 2]
  * ```
  *
- * @throws UserError FILE_FORMAT where the text is no table, DATA_COLUMN for a column that it does not have, DATA_OPTION, DATA_OPTION_UNKNOWN
+ * @throws UserError FILE_FORMAT where the text is no table, FILE_UNSUPPORTED where it is too long for a string, DATA_COLUMN for a column that it
+ *   does not have, DATA_OPTION, DATA_OPTION_UNKNOWN
  */
 export function decodeCsv(file: string | Uint8Array, given: CsvOptions = {}): CsvTable {
   const options = readCsvOptions(given);
@@ -45,7 +46,9 @@ function textOf(file: Uint8Array): string {
   checkBytes('decodeCsv', file);
   try {
     return new TextDecoder('utf-8', { fatal: true }).decode(file);
-  } catch {
+  } catch (cause) {
+    const isLong = (cause as { code?: unknown }).code === 'ERR_STRING_TOO_LONG';
+    if (isLong) throw unsupportedFile('csv', `a text of ${String(file.byteLength)} bytes`, 'cut it into several files');
     throw badFile('csv', 'it is not a text in UTF-8');
   }
 }

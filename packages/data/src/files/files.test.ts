@@ -173,11 +173,16 @@ describe('csv', () => {
     const table = await loadCsv(path);
     expect(table).toBeInstanceOf(CsvTable);
     expect(table.names).toEqual(['a', 'ü']);
-    await expect(loadCsv(join(folder, 'nothing.csv'))).rejects.toMatchObject({ code: 'FILE_ACCESS' });
+    await expect(loadCsv(join(folder, 'nothing.csv'))).rejects.toMatchObject({
+      code: 'FILE_ACCESS',
+      message: expect.stringMatching(/nothing\.csv": ENOENT: no such file or directory/) as unknown,
+    });
   });
 
   test.each<[string, () => unknown, readonly [code: string, says: string]]>([
     ['no file', () => decodeCsv(undefined as never), ['ARGUMENT_VALUE', 'undefined']],
+    ['options in a Map', () => decodeCsv('a', new Map([['header', false]]) as never), ['DATA_OPTION', 'are a Map']],
+    ['kinds in a Map', () => decodeCsv('a', { columns: new Map() as never }), ['DATA_OPTION', 'of columns are a Map']],
     ['no record of options', () => decodeCsv('a', null as never), ['DATA_OPTION', 'are null']],
     [
       'a name of every object',
@@ -190,6 +195,7 @@ describe('csv', () => {
     ['a quote within a field', () => decodeCsv('a\n1"2\n'), ['FILE_FORMAT', 'line 2 has a quote']],
     ['text behind a quote', () => decodeCsv('a\n"1\n"2\n'), ['FILE_FORMAT', 'line 3 has text behind']],
     ['a name that is there twice', () => decodeCsv('a,a\n1,2\n'), ['FILE_FORMAT', '"a" is there twice']],
+    ['more than a string holds', () => decodeCsv(Buffer.alloc(2 ** 29)), ['FILE_UNSUPPORTED', '536870912 bytes']],
     ['bytes that are no text', () => decodeCsv(Buffer.of(0x61, 0xff)), ['FILE_FORMAT', 'UTF-8']],
     [
       'no number',
