@@ -11,10 +11,12 @@ import type { StateDict } from 'tsinductor/nn';
 import { AdamW } from 'tsinductor/optim';
 import { drawCurve } from '../examples/gpt/src/chart.ts';
 import { Transformer } from '../examples/gpt/src/model.ts';
+import { numberOf as numberForText } from '../examples/gpt/src/number-option.ts';
 import { writeOn } from '../examples/gpt/src/sample.ts';
 import { loadCorpus } from '../examples/gpt/src/text.ts';
 import { loadDigits } from '../examples/mnist/src/data.ts';
 import { ConvolutionalNetwork } from '../examples/mnist/src/models.ts';
+import { numberOf } from '../examples/mnist/src/number-option.ts';
 import { epochOf, shuffled, test as readDigits, trainingStep } from '../examples/mnist/src/train.ts';
 import { useOwnCache } from './end-to-end/own-cache.ts';
 
@@ -43,6 +45,14 @@ test('the network of convolutions learns to read digits that it has not seen', a
   expect(after.accuracy).toBeGreaterThan(0.75);
   expect(after.confusion.flat().reduce((sum, count) => sum + count, 0)).toBe(1000);
   expect(after.misread).toHaveLength(Math.round(1000 * (1 - after.accuracy)));
+});
+
+test.each([numberOf, numberForText])('a number on the command line is one, and as large as it has to be', (read) => {
+  expect([read('epochs', '4', 1), read('minutes', '0.5', 0.01)]).toEqual([4, 0.5]);
+  for (const text of ['abc', '', '0', '-3', 'Infinity', '1e999'])
+    expect(() => read('epochs', text, 1)).toThrow(
+      `--epochs is ${JSON.stringify(text)}, and a number from 1 on is needed`,
+    );
 });
 
 describe('the transformer', () => {

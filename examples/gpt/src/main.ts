@@ -13,6 +13,7 @@ import type { StateDict } from 'tsinductor/nn';
 import { AdamW, cosine, linear, Schedule, sequence } from 'tsinductor/optim';
 import { drawCurve } from './chart.ts';
 import { Transformer } from './model.ts';
+import { numberOf } from './number-option.ts';
 import { writeOn } from './sample.ts';
 import { loadCorpus } from './text.ts';
 
@@ -31,7 +32,8 @@ const { values: options } = parseArgs({
     output: { type: 'string', default: 'demo-output' },
   },
 });
-const [steps, limit] = [Number(options.steps), 60 * Number(options.minutes)];
+const steps = numberOf('steps', options.steps, 2);
+const limit = 60 * numberOf('minutes', options.minutes, 0.01);
 
 // The part to test on has to have a batch of pieces.
 const corpus = loadCorpus(options.text, sizes.context + batch);
@@ -41,7 +43,8 @@ const model = new Transformer({ ...sizes, symbols });
 const weights = Object.fromEntries(model.namedParameters());
 const count = model.parameters().reduce((sum, { numel }) => sum + numel, 0);
 const optimizer = new AdamW(model.parameters(), { lr: 2e-3, weightDecay: 0.05 });
-const schedule = new Schedule(optimizer, sequence(linear(50), 50, cosine(steps - 50, 0.05)));
+const warmup = Math.min(50, Math.floor(steps / 2));
+const schedule = new Schedule(optimizer, sequence(linear(warmup), warmup, cosine(steps - warmup, 0.05)));
 
 /** Pieces of the text as long as the context and one character more, from every place. */
 function pieces(text: Tensor, seed: number): ReturnType<typeof batches<Tensor>> {

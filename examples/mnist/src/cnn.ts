@@ -10,6 +10,7 @@ import { loadCheckpoint, saveCheckpoint } from 'tsinductor/data';
 import { AdamW, oneCycle, Schedule } from 'tsinductor/optim';
 import { loadDigits } from './data.ts';
 import { ConvolutionalNetwork } from './models.ts';
+import { numberOf } from './number-option.ts';
 import { drawLearning, drawMisread, page, percent, table } from './page.ts';
 import { progressOf } from './progress.ts';
 import { epochOf, mean, shuffled, test, trainingStep } from './train.ts';
@@ -56,10 +57,10 @@ function confusionText({ confusion }: Tested): string {
   return [header, ...confusion.map((counts, digit) => row(String(digit), counts))].join('\n');
 }
 
+const epochs = numberOf('epochs', options.epochs, 1);
 console.log('reading the MNIST digits');
 const data = { train: await loadDigits('train'), test: await loadDigits('t10k') };
 manualSeed(1);
-const epochs = Number(options.epochs);
 const model = new ConvolutionalNetwork();
 const optimizer = new AdamW(model.parameters(), { lr: 4e-3 });
 const train = shuffled(data.train, batch, 7);

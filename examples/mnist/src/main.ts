@@ -11,6 +11,7 @@ import type { Digits } from './data.ts';
 import { compareLosses, timeSteps } from './measure.ts';
 import { Perceptron, SoftmaxRegression } from './models.ts';
 import type { Classifier } from './models.ts';
+import { numberOf } from './number-option.ts';
 import { progressOf } from './progress.ts';
 import { drawReport } from './report.ts';
 import { train } from './train.ts';
@@ -26,9 +27,12 @@ const { values: options } = parseArgs({
   },
 });
 
+const epochs = numberOf('epochs', options.epochs, 1);
+mkdirSync(options.output, { recursive: true });
+
 function trainWithProgress(model: Classifier, data: { train: Digits; test: Digits }): TrainingResult {
   const { update, stop } = progressOf(model.title);
-  const plan = { epochs: Number(options.epochs), batch };
+  const plan = { epochs, batch };
   const result = train(model, data, { plan, progress: update });
   stop();
   console.log(`  ${model.title}: ${(100 * result.accuracy).toFixed(2)} % of 10,000 test digits read right`);
@@ -59,7 +63,6 @@ console.log(
 console.log(`  kernels per step: ${String(before)} before fusion, ${String(kernels)} after`);
 console.log(`  first call of the step with its code in the cache: ${times.cachedFirstCallMs.toFixed(0)} ms`);
 
-mkdirSync(options.output, { recursive: true });
 const page = join(options.output, 'mnist.html');
 const cpp = explanation?.graphs[0]?.source?.() ?? '(run by the interpreter: no C++ was generated)';
 const models = readFileSync(new URL('../src/models.ts', import.meta.url), 'utf8');
