@@ -1,7 +1,7 @@
 // Clipping of gradients, in place, as torch.nn.utils.clip_grad: by the norm of all of them together, or each number by itself.
 import { noGrad, tensor } from '@tsinductor/tensor';
 import type { Tensor } from '@tsinductor/tensor';
-import { badHyperparameter, normNotFinite } from './errors.ts';
+import { badHyperparameter, normNotFinite, notAParameter } from './errors.ts';
 import { leavesOf } from './parameter-groups.ts';
 import type { TensorTree } from './parameter-groups.ts';
 
@@ -13,7 +13,7 @@ export interface ClipOptions {
 }
 
 const gradientsOf = (parameters: Iterable<Tensor> | TensorTree): readonly Tensor[] =>
-  leavesOf(parameters).flatMap(({ grad }) => grad ?? []);
+  leavesOf(parameters, (why) => notAParameter('clipping', why)).flatMap(({ grad }) => grad ?? []);
 
 /** The norm of all tensors together, as if they were one. */
 function normOf(tensors: readonly Tensor[], type: number): Tensor {
@@ -31,7 +31,7 @@ function normOf(tensors: readonly Tensor[], type: number): Tensor {
 /**
  * Scales the gradients of parameters so that their norm, taken together, is at most `maxNorm`; gives what it was.
  *
- * @throws UserError OPTIM_OPTION; OPTIM_NORM under `errorIfNonfinite`
+ * @throws UserError OPTIM_OPTION, OPTIM_PARAMETER; OPTIM_NORM under `errorIfNonfinite`
  * @see torch.nn.utils.clip_grad_norm_
  */
 export function clipGradNorm_(
@@ -54,7 +54,7 @@ export function clipGradNorm_(
 /**
  * Brings every number of the gradients of parameters between -`clipValue` and `clipValue`.
  *
- * @throws UserError OPTIM_OPTION
+ * @throws UserError OPTIM_OPTION, OPTIM_PARAMETER
  * @see torch.nn.utils.clip_grad_value_
  */
 export function clipGradValue_(parameters: Iterable<Tensor> | TensorTree, clipValue: number): void {

@@ -169,7 +169,7 @@ describe('a training step', () => {
 
   test('has options by groups', () => {
     const { w, b } = weights();
-    const optimizer = new SGD([{ params: [w], lr: 0.5 }, { params: [b] }], { lr: 0.25 });
+    const optimizer = new SGD([{ params: w, lr: 0.5 }, { params: { b } }], { lr: 0.25 });
     expect(optimizer.groups.map(({ lr }) => lr)).toEqual([0.5, 0.25]);
     [w.grad, b.grad] = [w.detach().clone(), b.detach().clone()];
     const [halfW, restB] = [w.mul(0.5).toArray(), b.mul(0.75).toArray()];
@@ -226,11 +226,15 @@ describe('refused', () => {
     ['OPTIM_PARAMETER', () => new SGD([x, x])],
     ['OPTIM_PARAMETER', () => new SGD([tensor([1, 2], { dtype: 'i32' })])],
     ['OPTIM_PARAMETER', () => new SGD([x.clone().requiresGrad_().mul(2)])],
+    ['OPTIM_PARAMETER', () => new SGD([x, undefined as never])],
+    ['OPTIM_PARAMETER', () => new SGD([{ params: [x, 3 as never] }])],
+    ['OPTIM_PARAMETER', () => clipGradNorm_([x, null as never], 1)],
     ['OPTIM_OPTION', () => new SGD([x], { lr: -1 })],
     ['OPTIM_OPTION', () => new Adam([x], { betas: [0.9, 1] })],
     ['OPTIM_OPTION_UNKNOWN', () => new SGD([x], { learningRate: 1 } as object)],
     ['OPTIM_GRADIENTS', () => new SGD([x]).step([])],
     ['OPTIM_GRADIENTS', () => new SGD([x]).step([f32(1)])],
+    ['OPTIM_GRADIENTS', () => new SGD([x]).step([null as never])],
     ['OPTIM_STATE', () => new SGD([x]).loadStateDict(new SGD([{ params: [x] }, { params: [x.clone()] }]).stateDict())],
     ['OPTIM_STATE', () => new SGD([x], { momentum: 1 }).loadStateDict(new SGD([x]).stateDict())],
     [

@@ -93,7 +93,7 @@ export abstract class Optimizer<Options extends CommonOptions> implements Rated 
    * @throws UserError OPTIM_GRADIENTS
    */
   step(gradients?: TensorTree): void {
-    const given = gradients === undefined ? undefined : this.#fitting(leavesOf(gradients));
+    const given = gradients === undefined ? undefined : this.#fitting(leavesOf(gradients, gradientsDiffer));
     let position = 0;
     noGrad(() => {
       for (const group of this.groups) {

@@ -8,7 +8,7 @@ import { noParameters, notAParameter } from './errors.ts';
 export type TensorTree = Tensor | readonly TensorTree[] | { readonly [name: string]: TensorTree };
 
 /** Parameters that share options. */
-export type ParameterGroup<Options> = Partial<Options> & { readonly params: Iterable<Tensor> };
+export type ParameterGroup<Options> = Partial<Options> & { readonly params: Iterable<Tensor> | TensorTree };
 
 /** What an optimiser changes: tensors, in any nesting, or groups of them. */
 export type OptimizerParameters<Options> = Iterable<Tensor> | TensorTree | readonly ParameterGroup<Options>[];
@@ -24,9 +24,11 @@ export function readGroups<Options>(
   name: string,
   parameters: OptimizerParameters<Options>,
 ): readonly GivenGroup<Options>[] {
-  const groups = isGroups(parameters)
-    ? parameters.map(({ params, ...options }) => ({ params: [...params], options: options as Partial<Options> }))
-    : [{ params: leavesOf(parameters), options: {} }];
+  const given = isGroups(parameters) ? parameters : [{ params: parameters }];
+  const groups = given.map(({ params, ...options }) => ({
+    params: leavesOf(params, (why) => notAParameter(name, why)),
+    options: options as Partial<Options>,
+  }));
   const all = groups.flatMap(({ params }) => params);
   if (all.length === 0) throw noParameters(name);
   if (new Set(all).size < all.length) throw notAParameter(name, 'it was given twice');
@@ -34,8 +36,7 @@ export function readGroups<Options>(
   return groups;
 }
 
-function checkParameter(name: string, tensor: unknown): void {
-  if (!isTensor(tensor)) throw notAParameter(name, `${typeof tensor} is no tensor`);
+function checkParameter(name: string, tensor: Tensor): void {
   if (!isFloat(tensor.dtype)) throw notAParameter(name, `it is ${tensor.dtype}`);
   if (!tensor.isLeaf) throw notAParameter(name, 'a recorded operator made it, so it is no leaf');
 }
@@ -46,12 +47,12 @@ const isGroups = <Options>(given: OptimizerParameters<Options>): given is readon
 const isGroup = (given: unknown): boolean =>
   typeof given === 'object' && given !== null && !isTensor(given) && 'params' in given;
 
-/** Every tensor, in order. */
-export function leavesOf(tree: unknown): readonly Tensor[] {
+/** Every tensor, in order. Throws what `refuse` makes of anything else that is in the nesting. */
+export function leavesOf(tree: unknown, refuse: (why: string) => Error): readonly Tensor[] {
   if (isTensor(tree)) return [tree];
-  if (typeof tree !== 'object' || tree === null) return [];
+  if (typeof tree !== 'object' || tree === null) throw refuse(`${String(tree)} is no tensor`);
   const members: readonly unknown[] = isIterable(tree) ? [...tree] : Object.values(tree);
-  return members.flatMap(leavesOf);
+  return members.flatMap((member) => leavesOf(member, refuse));
 }
 
 const isIterable = (value: object): value is Iterable<unknown> => Symbol.iterator in value;
