@@ -10,8 +10,8 @@ import { renderGenerated } from './render-declarations.ts';
 /** What is left of a source when its layout, which the formatter owns, is taken away. */
 const withoutLayout = (text: string): string =>
   text
+    .replace(/(?<=(?:[({:<[,]|=>)\s+)\|/g, '')
     .replace(/[\s;,]+/g, ' ')
-    .replace(/(?<=[({:<[]|=>) \|/g, '')
     .replace(/ ?([(){}[\]<>:|=]) ?/g, '$1');
 
 test.each([...renderGenerated(operators)])('generated/%s is up to date (npm run generate)', (name, text) => {

@@ -93,9 +93,16 @@ function renderNamespaces(operators: ReadonlyMap<string, Operator>): string {
   lines.line(header('what operators are as functions'));
   lines.line(`${typeImports}${deviceImport}${tensorImport}`);
   lines.line("import type { Given, Known, Open, Shape } from '../element-types.ts';\n");
+  const top = new Map(functionsIn('', operators.values()));
   for (const namespace of ['', ...namespaces] as const) {
-    lines.block(`export interface ${interfaceName(namespace)} {`, () => {
-      for (const [name, operator] of functionsIn(namespace, operators.values())) {
+    const functions = functionsIn(namespace, operators.values());
+    // What is at the top level too is declared there alone.
+    const isOwn = ([name, operator]: (typeof functions)[number]): boolean =>
+      namespace === '' || top.get(name) !== operator;
+    const others = functions.filter((one) => !isOwn(one)).map(([name]) => `'${name}'`);
+    const base = others.length === 0 ? '' : ` extends Pick<TopLevelFunctions, ${others.join(' | ')}>`;
+    lines.block(`export interface ${interfaceName(namespace)}${base} {`, () => {
+      for (const [name, operator] of functions.filter(isOwn)) {
         const forms = formsOf(operators, operator);
         const makes = !operator.parameters.some(isTensorParameter);
         writeSignatures(lines, name, { operators: makes ? forms.map(typed) : forms, skip: 0 });

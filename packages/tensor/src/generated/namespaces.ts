@@ -2466,7 +2466,39 @@ export interface TopLevelFunctions {
   /** Hurwitz zeta function: the sum of (y + k)^-x over k = 0, 1, 2 and so on. NaN for x < 1, infinite at x = 1. */
   zeta(input: Tensor | Scalar, other: Tensor | Scalar, options?: { out?: Tensor }): Tensor;
 }
-export interface FunctionalFunctions {
+export interface FunctionalFunctions extends Pick<
+  TopLevelFunctions,
+  | 'binaryCrossEntropyWithLogits'
+  | 'conv1d'
+  | 'conv2d'
+  | 'conv3d'
+  | 'convTranspose1d'
+  | 'convTranspose2d'
+  | 'convTranspose3d'
+  | 'cosineEmbeddingLoss'
+  | 'cosineSimilarity'
+  | 'ctcLoss'
+  | 'groupNorm'
+  | 'hardshrink'
+  | 'hingeEmbeddingLoss'
+  | 'klDiv'
+  | 'layerNorm'
+  | 'logSoftmax'
+  | 'marginRankingLoss'
+  | 'pairwiseDistance'
+  | 'pdist'
+  | 'pixelShuffle'
+  | 'pixelUnshuffle'
+  | 'poissonNllLoss'
+  | 'prelu'
+  | 'relu'
+  | 'rrelu'
+  | 'selu'
+  | 'sigmoid'
+  | 'softmax'
+  | 'tanh'
+  | 'tripletMarginLoss'
+> {
   /** Means of as many windows as asked for. */
   adaptiveAvgPool1d(input: Tensor, outputSize: Plain, options?: { out?: Tensor }): Tensor;
   /** Means of as many windows as asked for. */
@@ -2771,518 +2803,10 @@ export interface FunctionalFunctions {
     reduction?: 'none' | 'mean' | 'sum',
     options?: { out?: Tensor },
   ): Tensor;
-  /** Cross entropy of logits. */
-  binaryCrossEntropyWithLogits(
-    input: Tensor,
-    target: Tensor,
-    options?: {
-      weight?: Tensor | null;
-      sizeAverage?: boolean | null;
-      reduce?: boolean | null;
-      reduction?: 'none' | 'mean' | 'sum';
-      posWeight?: Tensor | null;
-      out?: Tensor;
-    },
-  ): Tensor;
-  binaryCrossEntropyWithLogits(
-    input: Tensor,
-    target: Tensor,
-    weight: Tensor | null,
-    options?: {
-      sizeAverage?: boolean | null;
-      reduce?: boolean | null;
-      reduction?: 'none' | 'mean' | 'sum';
-      posWeight?: Tensor | null;
-      out?: Tensor;
-    },
-  ): Tensor;
-  binaryCrossEntropyWithLogits(
-    input: Tensor,
-    target: Tensor,
-    weight: Tensor | null,
-    sizeAverage: boolean | null,
-    options?: { reduce?: boolean | null; reduction?: 'none' | 'mean' | 'sum'; posWeight?: Tensor | null; out?: Tensor },
-  ): Tensor;
-  binaryCrossEntropyWithLogits(
-    input: Tensor,
-    target: Tensor,
-    weight: Tensor | null,
-    sizeAverage: boolean | null,
-    reduce: boolean | null,
-    options?: { reduction?: 'none' | 'mean' | 'sum'; posWeight?: Tensor | null; out?: Tensor },
-  ): Tensor;
-  binaryCrossEntropyWithLogits(
-    input: Tensor,
-    target: Tensor,
-    weight: Tensor | null,
-    sizeAverage: boolean | null,
-    reduce: boolean | null,
-    reduction: 'none' | 'mean' | 'sum',
-    options?: { posWeight?: Tensor | null; out?: Tensor },
-  ): Tensor;
-  binaryCrossEntropyWithLogits(
-    input: Tensor,
-    target: Tensor,
-    weight?: Tensor | null,
-    sizeAverage?: boolean | null,
-    reduce?: boolean | null,
-    reduction?: 'none' | 'mean' | 'sum',
-    posWeight?: Tensor | null,
-    options?: { out?: Tensor },
-  ): Tensor;
   /** elu, continuously differentiable. */
   celu(input: Tensor, options?: { alpha?: number; inplace?: boolean; out?: Tensor }): Tensor;
   celu(input: Tensor, alpha: number, options?: { inplace?: boolean; out?: Tensor }): Tensor;
   celu(input: Tensor, alpha?: number, inplace?: boolean, options?: { out?: Tensor }): Tensor;
-  /** Convolution over 1 dims. */
-  conv1d(
-    input: Tensor,
-    weight: Tensor,
-    options?: {
-      bias?: Tensor | null;
-      stride?: Numbers;
-      padding?: Numbers | 'same' | 'valid';
-      dilation?: Numbers;
-      groups?: number;
-      out?: Tensor;
-    },
-  ): Tensor;
-  conv1d(
-    input: Tensor,
-    weight: Tensor,
-    bias: Tensor | null,
-    options?: {
-      stride?: Numbers;
-      padding?: Numbers | 'same' | 'valid';
-      dilation?: Numbers;
-      groups?: number;
-      out?: Tensor;
-    },
-  ): Tensor;
-  conv1d(
-    input: Tensor,
-    weight: Tensor,
-    bias: Tensor | null,
-    stride: Numbers,
-    options?: { padding?: Numbers | 'same' | 'valid'; dilation?: Numbers; groups?: number; out?: Tensor },
-  ): Tensor;
-  conv1d(
-    input: Tensor,
-    weight: Tensor,
-    bias: Tensor | null,
-    stride: Numbers,
-    padding: Numbers | 'same' | 'valid',
-    options?: { dilation?: Numbers; groups?: number; out?: Tensor },
-  ): Tensor;
-  conv1d(
-    input: Tensor,
-    weight: Tensor,
-    bias: Tensor | null,
-    stride: Numbers,
-    padding: Numbers | 'same' | 'valid',
-    dilation: Numbers,
-    options?: { groups?: number; out?: Tensor },
-  ): Tensor;
-  conv1d(
-    input: Tensor,
-    weight: Tensor,
-    bias?: Tensor | null,
-    stride?: Numbers,
-    padding?: Numbers | 'same' | 'valid',
-    dilation?: Numbers,
-    groups?: number,
-    options?: { out?: Tensor },
-  ): Tensor;
-  /** Convolution over 2 dims. */
-  conv2d(
-    input: Tensor,
-    weight: Tensor,
-    options?: {
-      bias?: Tensor | null;
-      stride?: Numbers;
-      padding?: Numbers | 'same' | 'valid';
-      dilation?: Numbers;
-      groups?: number;
-      out?: Tensor;
-    },
-  ): Tensor;
-  conv2d(
-    input: Tensor,
-    weight: Tensor,
-    bias: Tensor | null,
-    options?: {
-      stride?: Numbers;
-      padding?: Numbers | 'same' | 'valid';
-      dilation?: Numbers;
-      groups?: number;
-      out?: Tensor;
-    },
-  ): Tensor;
-  conv2d(
-    input: Tensor,
-    weight: Tensor,
-    bias: Tensor | null,
-    stride: Numbers,
-    options?: { padding?: Numbers | 'same' | 'valid'; dilation?: Numbers; groups?: number; out?: Tensor },
-  ): Tensor;
-  conv2d(
-    input: Tensor,
-    weight: Tensor,
-    bias: Tensor | null,
-    stride: Numbers,
-    padding: Numbers | 'same' | 'valid',
-    options?: { dilation?: Numbers; groups?: number; out?: Tensor },
-  ): Tensor;
-  conv2d(
-    input: Tensor,
-    weight: Tensor,
-    bias: Tensor | null,
-    stride: Numbers,
-    padding: Numbers | 'same' | 'valid',
-    dilation: Numbers,
-    options?: { groups?: number; out?: Tensor },
-  ): Tensor;
-  conv2d(
-    input: Tensor,
-    weight: Tensor,
-    bias?: Tensor | null,
-    stride?: Numbers,
-    padding?: Numbers | 'same' | 'valid',
-    dilation?: Numbers,
-    groups?: number,
-    options?: { out?: Tensor },
-  ): Tensor;
-  /** Convolution over 3 dims. */
-  conv3d(
-    input: Tensor,
-    weight: Tensor,
-    options?: {
-      bias?: Tensor | null;
-      stride?: Numbers;
-      padding?: Numbers | 'same' | 'valid';
-      dilation?: Numbers;
-      groups?: number;
-      out?: Tensor;
-    },
-  ): Tensor;
-  conv3d(
-    input: Tensor,
-    weight: Tensor,
-    bias: Tensor | null,
-    options?: {
-      stride?: Numbers;
-      padding?: Numbers | 'same' | 'valid';
-      dilation?: Numbers;
-      groups?: number;
-      out?: Tensor;
-    },
-  ): Tensor;
-  conv3d(
-    input: Tensor,
-    weight: Tensor,
-    bias: Tensor | null,
-    stride: Numbers,
-    options?: { padding?: Numbers | 'same' | 'valid'; dilation?: Numbers; groups?: number; out?: Tensor },
-  ): Tensor;
-  conv3d(
-    input: Tensor,
-    weight: Tensor,
-    bias: Tensor | null,
-    stride: Numbers,
-    padding: Numbers | 'same' | 'valid',
-    options?: { dilation?: Numbers; groups?: number; out?: Tensor },
-  ): Tensor;
-  conv3d(
-    input: Tensor,
-    weight: Tensor,
-    bias: Tensor | null,
-    stride: Numbers,
-    padding: Numbers | 'same' | 'valid',
-    dilation: Numbers,
-    options?: { groups?: number; out?: Tensor },
-  ): Tensor;
-  conv3d(
-    input: Tensor,
-    weight: Tensor,
-    bias?: Tensor | null,
-    stride?: Numbers,
-    padding?: Numbers | 'same' | 'valid',
-    dilation?: Numbers,
-    groups?: number,
-    options?: { out?: Tensor },
-  ): Tensor;
-  /** Transposed convolution over 1 dims. */
-  convTranspose1d(
-    input: Tensor,
-    weight: Tensor,
-    options?: {
-      bias?: Tensor | null;
-      stride?: Numbers;
-      padding?: Numbers;
-      outputPadding?: Numbers;
-      groups?: number;
-      dilation?: Numbers;
-      out?: Tensor;
-    },
-  ): Tensor;
-  convTranspose1d(
-    input: Tensor,
-    weight: Tensor,
-    bias: Tensor | null,
-    options?: {
-      stride?: Numbers;
-      padding?: Numbers;
-      outputPadding?: Numbers;
-      groups?: number;
-      dilation?: Numbers;
-      out?: Tensor;
-    },
-  ): Tensor;
-  convTranspose1d(
-    input: Tensor,
-    weight: Tensor,
-    bias: Tensor | null,
-    stride: Numbers,
-    options?: { padding?: Numbers; outputPadding?: Numbers; groups?: number; dilation?: Numbers; out?: Tensor },
-  ): Tensor;
-  convTranspose1d(
-    input: Tensor,
-    weight: Tensor,
-    bias: Tensor | null,
-    stride: Numbers,
-    padding: Numbers,
-    options?: { outputPadding?: Numbers; groups?: number; dilation?: Numbers; out?: Tensor },
-  ): Tensor;
-  convTranspose1d(
-    input: Tensor,
-    weight: Tensor,
-    bias: Tensor | null,
-    stride: Numbers,
-    padding: Numbers,
-    outputPadding: Numbers,
-    options?: { groups?: number; dilation?: Numbers; out?: Tensor },
-  ): Tensor;
-  convTranspose1d(
-    input: Tensor,
-    weight: Tensor,
-    bias: Tensor | null,
-    stride: Numbers,
-    padding: Numbers,
-    outputPadding: Numbers,
-    groups: number,
-    options?: { dilation?: Numbers; out?: Tensor },
-  ): Tensor;
-  convTranspose1d(
-    input: Tensor,
-    weight: Tensor,
-    bias?: Tensor | null,
-    stride?: Numbers,
-    padding?: Numbers,
-    outputPadding?: Numbers,
-    groups?: number,
-    dilation?: Numbers,
-    options?: { out?: Tensor },
-  ): Tensor;
-  /** Transposed convolution over 2 dims. */
-  convTranspose2d(
-    input: Tensor,
-    weight: Tensor,
-    options?: {
-      bias?: Tensor | null;
-      stride?: Numbers;
-      padding?: Numbers;
-      outputPadding?: Numbers;
-      groups?: number;
-      dilation?: Numbers;
-      out?: Tensor;
-    },
-  ): Tensor;
-  convTranspose2d(
-    input: Tensor,
-    weight: Tensor,
-    bias: Tensor | null,
-    options?: {
-      stride?: Numbers;
-      padding?: Numbers;
-      outputPadding?: Numbers;
-      groups?: number;
-      dilation?: Numbers;
-      out?: Tensor;
-    },
-  ): Tensor;
-  convTranspose2d(
-    input: Tensor,
-    weight: Tensor,
-    bias: Tensor | null,
-    stride: Numbers,
-    options?: { padding?: Numbers; outputPadding?: Numbers; groups?: number; dilation?: Numbers; out?: Tensor },
-  ): Tensor;
-  convTranspose2d(
-    input: Tensor,
-    weight: Tensor,
-    bias: Tensor | null,
-    stride: Numbers,
-    padding: Numbers,
-    options?: { outputPadding?: Numbers; groups?: number; dilation?: Numbers; out?: Tensor },
-  ): Tensor;
-  convTranspose2d(
-    input: Tensor,
-    weight: Tensor,
-    bias: Tensor | null,
-    stride: Numbers,
-    padding: Numbers,
-    outputPadding: Numbers,
-    options?: { groups?: number; dilation?: Numbers; out?: Tensor },
-  ): Tensor;
-  convTranspose2d(
-    input: Tensor,
-    weight: Tensor,
-    bias: Tensor | null,
-    stride: Numbers,
-    padding: Numbers,
-    outputPadding: Numbers,
-    groups: number,
-    options?: { dilation?: Numbers; out?: Tensor },
-  ): Tensor;
-  convTranspose2d(
-    input: Tensor,
-    weight: Tensor,
-    bias?: Tensor | null,
-    stride?: Numbers,
-    padding?: Numbers,
-    outputPadding?: Numbers,
-    groups?: number,
-    dilation?: Numbers,
-    options?: { out?: Tensor },
-  ): Tensor;
-  /** Transposed convolution over 3 dims. */
-  convTranspose3d(
-    input: Tensor,
-    weight: Tensor,
-    options?: {
-      bias?: Tensor | null;
-      stride?: Numbers;
-      padding?: Numbers;
-      outputPadding?: Numbers;
-      groups?: number;
-      dilation?: Numbers;
-      out?: Tensor;
-    },
-  ): Tensor;
-  convTranspose3d(
-    input: Tensor,
-    weight: Tensor,
-    bias: Tensor | null,
-    options?: {
-      stride?: Numbers;
-      padding?: Numbers;
-      outputPadding?: Numbers;
-      groups?: number;
-      dilation?: Numbers;
-      out?: Tensor;
-    },
-  ): Tensor;
-  convTranspose3d(
-    input: Tensor,
-    weight: Tensor,
-    bias: Tensor | null,
-    stride: Numbers,
-    options?: { padding?: Numbers; outputPadding?: Numbers; groups?: number; dilation?: Numbers; out?: Tensor },
-  ): Tensor;
-  convTranspose3d(
-    input: Tensor,
-    weight: Tensor,
-    bias: Tensor | null,
-    stride: Numbers,
-    padding: Numbers,
-    options?: { outputPadding?: Numbers; groups?: number; dilation?: Numbers; out?: Tensor },
-  ): Tensor;
-  convTranspose3d(
-    input: Tensor,
-    weight: Tensor,
-    bias: Tensor | null,
-    stride: Numbers,
-    padding: Numbers,
-    outputPadding: Numbers,
-    options?: { groups?: number; dilation?: Numbers; out?: Tensor },
-  ): Tensor;
-  convTranspose3d(
-    input: Tensor,
-    weight: Tensor,
-    bias: Tensor | null,
-    stride: Numbers,
-    padding: Numbers,
-    outputPadding: Numbers,
-    groups: number,
-    options?: { dilation?: Numbers; out?: Tensor },
-  ): Tensor;
-  convTranspose3d(
-    input: Tensor,
-    weight: Tensor,
-    bias?: Tensor | null,
-    stride?: Numbers,
-    padding?: Numbers,
-    outputPadding?: Numbers,
-    groups?: number,
-    dilation?: Numbers,
-    options?: { out?: Tensor },
-  ): Tensor;
-  /** 1 - cos of pairs that belong together, cos - margin of others. */
-  cosineEmbeddingLoss(
-    input1: Tensor,
-    input2: Tensor,
-    target: Tensor,
-    options?: {
-      margin?: number;
-      sizeAverage?: boolean | null;
-      reduce?: boolean | null;
-      reduction?: 'none' | 'mean' | 'sum';
-      out?: Tensor;
-    },
-  ): Tensor;
-  cosineEmbeddingLoss(
-    input1: Tensor,
-    input2: Tensor,
-    target: Tensor,
-    margin: number,
-    options?: {
-      sizeAverage?: boolean | null;
-      reduce?: boolean | null;
-      reduction?: 'none' | 'mean' | 'sum';
-      out?: Tensor;
-    },
-  ): Tensor;
-  cosineEmbeddingLoss(
-    input1: Tensor,
-    input2: Tensor,
-    target: Tensor,
-    margin: number,
-    sizeAverage: boolean | null,
-    options?: { reduce?: boolean | null; reduction?: 'none' | 'mean' | 'sum'; out?: Tensor },
-  ): Tensor;
-  cosineEmbeddingLoss(
-    input1: Tensor,
-    input2: Tensor,
-    target: Tensor,
-    margin: number,
-    sizeAverage: boolean | null,
-    reduce: boolean | null,
-    options?: { reduction?: 'none' | 'mean' | 'sum'; out?: Tensor },
-  ): Tensor;
-  cosineEmbeddingLoss(
-    input1: Tensor,
-    input2: Tensor,
-    target: Tensor,
-    margin?: number,
-    sizeAverage?: boolean | null,
-    reduce?: boolean | null,
-    reduction?: 'none' | 'mean' | 'sum',
-    options?: { out?: Tensor },
-  ): Tensor;
-  /** The cosine of the angle between slices. */
-  cosineSimilarity(x1: Tensor, x2: Tensor, options?: { dim?: number; eps?: number; out?: Tensor }): Tensor;
-  cosineSimilarity(x1: Tensor, x2: Tensor, dim: number, options?: { eps?: number; out?: Tensor }): Tensor;
-  cosineSimilarity(x1: Tensor, x2: Tensor, dim?: number, eps?: number, options?: { out?: Tensor }): Tensor;
   /** Log softmax and negative log likelihood; the target has classes or probabilities. */
   crossEntropy(
     input: Tensor,
@@ -3359,76 +2883,6 @@ export interface FunctionalFunctions {
     reduce?: boolean | null,
     reduction?: 'none' | 'mean' | 'sum',
     labelSmoothing?: number,
-    options?: { out?: Tensor },
-  ): Tensor;
-  /** Connectionist temporal classification: the loss of a sequence over all alignments with a target. */
-  ctcLoss(
-    logProbs: Tensor,
-    targets: Tensor,
-    inputLengths: Tensor,
-    targetLengths: Tensor,
-    options?: { blank?: number; reduction?: 'none' | 'mean' | 'sum'; zeroInfinity?: boolean; out?: Tensor },
-  ): Tensor;
-  ctcLoss(
-    logProbs: Tensor,
-    targets: Tensor,
-    inputLengths: Tensor,
-    targetLengths: Tensor,
-    blank: number,
-    options?: { reduction?: 'none' | 'mean' | 'sum'; zeroInfinity?: boolean; out?: Tensor },
-  ): Tensor;
-  ctcLoss(
-    logProbs: Tensor,
-    targets: Tensor,
-    inputLengths: Tensor,
-    targetLengths: Tensor,
-    blank: number,
-    reduction: 'none' | 'mean' | 'sum',
-    options?: { zeroInfinity?: boolean; out?: Tensor },
-  ): Tensor;
-  ctcLoss(
-    logProbs: Tensor,
-    targets: Tensor,
-    inputLengths: Tensor,
-    targetLengths: Tensor,
-    blank?: number,
-    reduction?: 'none' | 'mean' | 'sum',
-    zeroInfinity?: boolean,
-    options?: { out?: Tensor },
-  ): Tensor;
-  /** ctcLoss with lengths given as numbers. */
-  ctcLoss(
-    logProbs: Tensor,
-    targets: Tensor,
-    inputLengths: Numbers,
-    targetLengths: Numbers,
-    options?: { blank?: number; reduction?: 'none' | 'mean' | 'sum'; zeroInfinity?: boolean; out?: Tensor },
-  ): Tensor;
-  ctcLoss(
-    logProbs: Tensor,
-    targets: Tensor,
-    inputLengths: Numbers,
-    targetLengths: Numbers,
-    blank: number,
-    options?: { reduction?: 'none' | 'mean' | 'sum'; zeroInfinity?: boolean; out?: Tensor },
-  ): Tensor;
-  ctcLoss(
-    logProbs: Tensor,
-    targets: Tensor,
-    inputLengths: Numbers,
-    targetLengths: Numbers,
-    blank: number,
-    reduction: 'none' | 'mean' | 'sum',
-    options?: { zeroInfinity?: boolean; out?: Tensor },
-  ): Tensor;
-  ctcLoss(
-    logProbs: Tensor,
-    targets: Tensor,
-    inputLengths: Numbers,
-    targetLengths: Numbers,
-    blank?: number,
-    reduction?: 'none' | 'mean' | 'sum',
-    zeroInfinity?: boolean,
     options?: { out?: Tensor },
   ): Tensor;
   /** Zeroes elements at random, in training. */
@@ -3751,37 +3205,6 @@ export interface FunctionalFunctions {
     alignCorners?: boolean | null,
     options?: { out?: Tensor },
   ): Tensor;
-  /** Normalises groups of channels. */
-  groupNorm(
-    input: Tensor,
-    numGroups: number,
-    options?: { weight?: Tensor | null; bias?: Tensor | null; eps?: number; out?: Tensor },
-  ): Tensor;
-  groupNorm(
-    input: Tensor,
-    numGroups: number,
-    weight: Tensor | null,
-    options?: { bias?: Tensor | null; eps?: number; out?: Tensor },
-  ): Tensor;
-  groupNorm(
-    input: Tensor,
-    numGroups: number,
-    weight: Tensor | null,
-    bias: Tensor | null,
-    options?: { eps?: number; out?: Tensor },
-  ): Tensor;
-  groupNorm(
-    input: Tensor,
-    numGroups: number,
-    weight?: Tensor | null,
-    bias?: Tensor | null,
-    eps?: number,
-    options?: { out?: Tensor },
-  ): Tensor;
-  /** x, 0 near 0. */
-  hardshrink(input: Tensor, options?: { lambd?: number; inplace?: boolean; out?: Tensor }): Tensor;
-  hardshrink(input: Tensor, lambd: number, options?: { inplace?: boolean; out?: Tensor }): Tensor;
-  hardshrink(input: Tensor, lambd?: number, inplace?: boolean, options?: { out?: Tensor }): Tensor;
   /** Piecewise linear sigmoid. */
   hardsigmoid(input: Tensor, options?: { inplace?: boolean; out?: Tensor }): Tensor;
   hardsigmoid(input: Tensor, inplace?: boolean, options?: { out?: Tensor }): Tensor;
@@ -3793,53 +3216,6 @@ export interface FunctionalFunctions {
   hardtanh(input: Tensor, minVal: Scalar, options?: { maxVal?: Scalar; inplace?: boolean; out?: Tensor }): Tensor;
   hardtanh(input: Tensor, minVal: Scalar, maxVal: Scalar, options?: { inplace?: boolean; out?: Tensor }): Tensor;
   hardtanh(input: Tensor, minVal?: Scalar, maxVal?: Scalar, inplace?: boolean, options?: { out?: Tensor }): Tensor;
-  /** x where the target is 1, max(0, margin - x) where it is -1. */
-  hingeEmbeddingLoss(
-    input: Tensor,
-    target: Tensor,
-    options?: {
-      margin?: number;
-      sizeAverage?: boolean | null;
-      reduce?: boolean | null;
-      reduction?: 'none' | 'mean' | 'sum';
-      out?: Tensor;
-    },
-  ): Tensor;
-  hingeEmbeddingLoss(
-    input: Tensor,
-    target: Tensor,
-    margin: number,
-    options?: {
-      sizeAverage?: boolean | null;
-      reduce?: boolean | null;
-      reduction?: 'none' | 'mean' | 'sum';
-      out?: Tensor;
-    },
-  ): Tensor;
-  hingeEmbeddingLoss(
-    input: Tensor,
-    target: Tensor,
-    margin: number,
-    sizeAverage: boolean | null,
-    options?: { reduce?: boolean | null; reduction?: 'none' | 'mean' | 'sum'; out?: Tensor },
-  ): Tensor;
-  hingeEmbeddingLoss(
-    input: Tensor,
-    target: Tensor,
-    margin: number,
-    sizeAverage: boolean | null,
-    reduce: boolean | null,
-    options?: { reduction?: 'none' | 'mean' | 'sum'; out?: Tensor },
-  ): Tensor;
-  hingeEmbeddingLoss(
-    input: Tensor,
-    target: Tensor,
-    margin?: number,
-    sizeAverage?: boolean | null,
-    reduce?: boolean | null,
-    reduction?: 'none' | 'mean' | 'sum',
-    options?: { out?: Tensor },
-  ): Tensor;
   /** Huber's loss. */
   huberLoss(
     input: Tensor,
@@ -4020,53 +3396,6 @@ export interface FunctionalFunctions {
     antialias?: boolean,
     options?: { out?: Tensor },
   ): Tensor;
-  /** Kullback-Leibler divergence. */
-  klDiv(
-    input: Tensor,
-    target: Tensor,
-    options?: {
-      sizeAverage?: boolean | null;
-      reduce?: boolean | null;
-      reduction?: 'none' | 'mean' | 'sum' | 'batchmean';
-      logTarget?: boolean;
-      out?: Tensor;
-    },
-  ): Tensor;
-  klDiv(
-    input: Tensor,
-    target: Tensor,
-    sizeAverage: boolean | null,
-    options?: {
-      reduce?: boolean | null;
-      reduction?: 'none' | 'mean' | 'sum' | 'batchmean';
-      logTarget?: boolean;
-      out?: Tensor;
-    },
-  ): Tensor;
-  klDiv(
-    input: Tensor,
-    target: Tensor,
-    sizeAverage: boolean | null,
-    reduce: boolean | null,
-    options?: { reduction?: 'none' | 'mean' | 'sum' | 'batchmean'; logTarget?: boolean; out?: Tensor },
-  ): Tensor;
-  klDiv(
-    input: Tensor,
-    target: Tensor,
-    sizeAverage: boolean | null,
-    reduce: boolean | null,
-    reduction: 'none' | 'mean' | 'sum' | 'batchmean',
-    options?: { logTarget?: boolean; out?: Tensor },
-  ): Tensor;
-  klDiv(
-    input: Tensor,
-    target: Tensor,
-    sizeAverage?: boolean | null,
-    reduce?: boolean | null,
-    reduction?: 'none' | 'mean' | 'sum' | 'batchmean',
-    logTarget?: boolean,
-    options?: { out?: Tensor },
-  ): Tensor;
   /** Absolute differences. */
   l1Loss(
     input: Tensor,
@@ -4097,33 +3426,6 @@ export interface FunctionalFunctions {
     sizeAverage?: boolean | null,
     reduce?: boolean | null,
     reduction?: 'none' | 'mean' | 'sum',
-    options?: { out?: Tensor },
-  ): Tensor;
-  /** Normalises the last dims to mean 0 and variance 1. */
-  layerNorm(
-    input: Tensor,
-    normalizedShape: Numbers,
-    options?: { weight?: Tensor | null; bias?: Tensor | null; eps?: number; out?: Tensor },
-  ): Tensor;
-  layerNorm(
-    input: Tensor,
-    normalizedShape: Numbers,
-    weight: Tensor | null,
-    options?: { bias?: Tensor | null; eps?: number; out?: Tensor },
-  ): Tensor;
-  layerNorm(
-    input: Tensor,
-    normalizedShape: Numbers,
-    weight: Tensor | null,
-    bias: Tensor | null,
-    options?: { eps?: number; out?: Tensor },
-  ): Tensor;
-  layerNorm(
-    input: Tensor,
-    normalizedShape: Numbers,
-    weight?: Tensor | null,
-    bias?: Tensor | null,
-    eps?: number,
     options?: { out?: Tensor },
   ): Tensor;
   /** x, with a slope below 0. */
@@ -4160,63 +3462,8 @@ export interface FunctionalFunctions {
     k?: number,
     options?: { out?: Tensor },
   ): Tensor;
-  /** logSoftmax along a dim. */
-  logSoftmax(input: Tensor, options?: { dim?: number | null; dtype?: DType | null; out?: Tensor }): Tensor;
-  logSoftmax(input: Tensor, dim?: number | null, options?: { dtype?: DType | null; out?: Tensor }): Tensor;
   /** Logarithm of the sigmoid, without overflow. */
   logsigmoid(input: Tensor, options?: { out?: Tensor }): Tensor;
-  /** max(0, -y (x1 - x2) + margin). */
-  marginRankingLoss(
-    input1: Tensor,
-    input2: Tensor,
-    target: Tensor,
-    options?: {
-      margin?: Scalar;
-      sizeAverage?: boolean | null;
-      reduce?: boolean | null;
-      reduction?: 'none' | 'mean' | 'sum';
-      out?: Tensor;
-    },
-  ): Tensor;
-  marginRankingLoss(
-    input1: Tensor,
-    input2: Tensor,
-    target: Tensor,
-    margin: Scalar,
-    options?: {
-      sizeAverage?: boolean | null;
-      reduce?: boolean | null;
-      reduction?: 'none' | 'mean' | 'sum';
-      out?: Tensor;
-    },
-  ): Tensor;
-  marginRankingLoss(
-    input1: Tensor,
-    input2: Tensor,
-    target: Tensor,
-    margin: Scalar,
-    sizeAverage: boolean | null,
-    options?: { reduce?: boolean | null; reduction?: 'none' | 'mean' | 'sum'; out?: Tensor },
-  ): Tensor;
-  marginRankingLoss(
-    input1: Tensor,
-    input2: Tensor,
-    target: Tensor,
-    margin: Scalar,
-    sizeAverage: boolean | null,
-    reduce: boolean | null,
-    options?: { reduction?: 'none' | 'mean' | 'sum'; out?: Tensor },
-  ): Tensor;
-  marginRankingLoss(
-    input1: Tensor,
-    input2: Tensor,
-    target: Tensor,
-    margin?: Scalar,
-    sizeAverage?: boolean | null,
-    reduce?: boolean | null,
-    reduction?: 'none' | 'mean' | 'sum',
-    options?: { out?: Tensor },
-  ): Tensor;
   /** Maxima of windows over 1 dims. */
   maxPool1d(
     input: Tensor,
@@ -5055,123 +4302,6 @@ export interface FunctionalFunctions {
     value?: Scalar | null,
     options?: { out?: Tensor },
   ): Tensor;
-  /** Distances of rows. */
-  pairwiseDistance(
-    x1: Tensor,
-    x2: Tensor,
-    options?: { p?: number; eps?: number; keepdim?: boolean; out?: Tensor },
-  ): Tensor;
-  pairwiseDistance(
-    x1: Tensor,
-    x2: Tensor,
-    p: number,
-    options?: { eps?: number; keepdim?: boolean; out?: Tensor },
-  ): Tensor;
-  pairwiseDistance(
-    x1: Tensor,
-    x2: Tensor,
-    p: number,
-    eps: number,
-    options?: { keepdim?: boolean; out?: Tensor },
-  ): Tensor;
-  pairwiseDistance(
-    x1: Tensor,
-    x2: Tensor,
-    p?: number,
-    eps?: number,
-    keepdim?: boolean,
-    options?: { out?: Tensor },
-  ): Tensor;
-  /** Distances of all pairs of rows. */
-  pdist(input: Tensor, options?: { p?: number; out?: Tensor }): Tensor;
-  pdist(input: Tensor, p?: number, options?: { out?: Tensor }): Tensor;
-  /** Channels to pixels. */
-  pixelShuffle(input: Tensor, upscaleFactor: number, options?: { out?: Tensor }): Tensor;
-  /** Pixels to channels. */
-  pixelUnshuffle(input: Tensor, downscaleFactor: number, options?: { out?: Tensor }): Tensor;
-  /** Negative log likelihood of counts. */
-  poissonNllLoss(
-    input: Tensor,
-    target: Tensor,
-    options?: {
-      logInput?: boolean;
-      full?: boolean;
-      sizeAverage?: boolean | null;
-      eps?: number;
-      reduce?: boolean | null;
-      reduction?: 'none' | 'mean' | 'sum';
-      out?: Tensor;
-    },
-  ): Tensor;
-  poissonNllLoss(
-    input: Tensor,
-    target: Tensor,
-    logInput: boolean,
-    options?: {
-      full?: boolean;
-      sizeAverage?: boolean | null;
-      eps?: number;
-      reduce?: boolean | null;
-      reduction?: 'none' | 'mean' | 'sum';
-      out?: Tensor;
-    },
-  ): Tensor;
-  poissonNllLoss(
-    input: Tensor,
-    target: Tensor,
-    logInput: boolean,
-    full: boolean,
-    options?: {
-      sizeAverage?: boolean | null;
-      eps?: number;
-      reduce?: boolean | null;
-      reduction?: 'none' | 'mean' | 'sum';
-      out?: Tensor;
-    },
-  ): Tensor;
-  poissonNllLoss(
-    input: Tensor,
-    target: Tensor,
-    logInput: boolean,
-    full: boolean,
-    sizeAverage: boolean | null,
-    options?: { eps?: number; reduce?: boolean | null; reduction?: 'none' | 'mean' | 'sum'; out?: Tensor },
-  ): Tensor;
-  poissonNllLoss(
-    input: Tensor,
-    target: Tensor,
-    logInput: boolean,
-    full: boolean,
-    sizeAverage: boolean | null,
-    eps: number,
-    options?: { reduce?: boolean | null; reduction?: 'none' | 'mean' | 'sum'; out?: Tensor },
-  ): Tensor;
-  poissonNllLoss(
-    input: Tensor,
-    target: Tensor,
-    logInput: boolean,
-    full: boolean,
-    sizeAverage: boolean | null,
-    eps: number,
-    reduce: boolean | null,
-    options?: { reduction?: 'none' | 'mean' | 'sum'; out?: Tensor },
-  ): Tensor;
-  poissonNllLoss(
-    input: Tensor,
-    target: Tensor,
-    logInput?: boolean,
-    full?: boolean,
-    sizeAverage?: boolean | null,
-    eps?: number,
-    reduce?: boolean | null,
-    reduction?: 'none' | 'mean' | 'sum',
-    options?: { out?: Tensor },
-  ): Tensor;
-  /** x, with a learned slope below 0. */
-  prelu(input: Tensor, weight: Tensor, options?: { out?: Tensor }): Tensor;
-  /** x where it is positive, else 0. */
-  relu(input: Tensor, options?: { inplace?: boolean; out?: Tensor }): Tensor;
-  relu(input: Tensor, inplace?: boolean, options?: { out?: Tensor }): Tensor;
   /** x between 0 and 6. */
   relu6(input: Tensor, options?: { inplace?: boolean; out?: Tensor }): Tensor;
   relu6(input: Tensor, inplace?: boolean, options?: { out?: Tensor }): Tensor;
@@ -5192,37 +4322,6 @@ export interface FunctionalFunctions {
     normalizedShape: Numbers,
     weight?: Tensor | null,
     eps?: number | null,
-    options?: { out?: Tensor },
-  ): Tensor;
-  /** leakyRelu with a random slope for each element in training, else with the mean of both. */
-  rrelu(
-    input: Tensor,
-    options?: { lower?: number; upper?: number; training?: boolean; inplace?: boolean; out?: Tensor },
-  ): Tensor;
-  rrelu(
-    input: Tensor,
-    lower: number,
-    options?: { upper?: number; training?: boolean; inplace?: boolean; out?: Tensor },
-  ): Tensor;
-  rrelu(
-    input: Tensor,
-    lower: number,
-    upper: number,
-    options?: { training?: boolean; inplace?: boolean; out?: Tensor },
-  ): Tensor;
-  rrelu(
-    input: Tensor,
-    lower: number,
-    upper: number,
-    training: boolean,
-    options?: { inplace?: boolean; out?: Tensor },
-  ): Tensor;
-  rrelu(
-    input: Tensor,
-    lower?: number,
-    upper?: number,
-    training?: boolean,
-    inplace?: boolean,
     options?: { out?: Tensor },
   ): Tensor;
   /** softmax(Q K^T / sqrt(E)) V; with enableGqa heads share keys and values. */
@@ -5263,11 +4362,6 @@ export interface FunctionalFunctions {
     isCausal?: boolean,
     options?: { scale?: number | null; enableGqa?: boolean; out?: Tensor },
   ): Tensor;
-  /** Scaled exponential linear unit. */
-  selu(input: Tensor, options?: { inplace?: boolean; out?: Tensor }): Tensor;
-  selu(input: Tensor, inplace?: boolean, options?: { out?: Tensor }): Tensor;
-  /** Logistic function. */
-  sigmoid(input: Tensor, options?: { out?: Tensor }): Tensor;
   /** x times its sigmoid. */
   silu(input: Tensor, options?: { inplace?: boolean; out?: Tensor }): Tensor;
   silu(input: Tensor, inplace?: boolean, options?: { out?: Tensor }): Tensor;
@@ -5345,9 +4439,6 @@ export interface FunctionalFunctions {
     reduction?: 'none' | 'mean' | 'sum',
     options?: { out?: Tensor },
   ): Tensor;
-  /** softmax along a dim. */
-  softmax(input: Tensor, options?: { dim?: number | null; dtype?: DType | null; out?: Tensor }): Tensor;
-  softmax(input: Tensor, dim?: number | null, options?: { dtype?: DType | null; out?: Tensor }): Tensor;
   /** softmax of -x along a dim. */
   softmin(input: Tensor, options?: { dim?: number | null; dtype?: DType | null; out?: Tensor }): Tensor;
   softmin(input: Tensor, dim?: number | null, options?: { dtype?: DType | null; out?: Tensor }): Tensor;
@@ -5362,125 +4453,11 @@ export interface FunctionalFunctions {
   softshrink(input: Tensor, lambd?: number, inplace?: boolean, options?: { out?: Tensor }): Tensor;
   /** x divided by one more than its magnitude. */
   softsign(input: Tensor, options?: { out?: Tensor }): Tensor;
-  /** Hyperbolic tangent. */
-  tanh(input: Tensor, options?: { out?: Tensor }): Tensor;
   /** x minus its tanh. */
   tanhshrink(input: Tensor, options?: { out?: Tensor }): Tensor;
   /** x where it is above the threshold, else the value. */
   threshold(input: Tensor, threshold: Scalar, value: Scalar, options?: { inplace?: boolean; out?: Tensor }): Tensor;
   threshold(input: Tensor, threshold: Scalar, value: Scalar, inplace?: boolean, options?: { out?: Tensor }): Tensor;
-  /** Distance to the positive less that to the negative, plus a margin. */
-  tripletMarginLoss(
-    anchor: Tensor,
-    positive: Tensor,
-    negative: Tensor,
-    options?: {
-      margin?: number;
-      p?: number;
-      eps?: number;
-      swap?: boolean;
-      sizeAverage?: boolean | null;
-      reduce?: boolean | null;
-      reduction?: 'none' | 'mean' | 'sum';
-      out?: Tensor;
-    },
-  ): Tensor;
-  tripletMarginLoss(
-    anchor: Tensor,
-    positive: Tensor,
-    negative: Tensor,
-    margin: number,
-    options?: {
-      p?: number;
-      eps?: number;
-      swap?: boolean;
-      sizeAverage?: boolean | null;
-      reduce?: boolean | null;
-      reduction?: 'none' | 'mean' | 'sum';
-      out?: Tensor;
-    },
-  ): Tensor;
-  tripletMarginLoss(
-    anchor: Tensor,
-    positive: Tensor,
-    negative: Tensor,
-    margin: number,
-    p: number,
-    options?: {
-      eps?: number;
-      swap?: boolean;
-      sizeAverage?: boolean | null;
-      reduce?: boolean | null;
-      reduction?: 'none' | 'mean' | 'sum';
-      out?: Tensor;
-    },
-  ): Tensor;
-  tripletMarginLoss(
-    anchor: Tensor,
-    positive: Tensor,
-    negative: Tensor,
-    margin: number,
-    p: number,
-    eps: number,
-    options?: {
-      swap?: boolean;
-      sizeAverage?: boolean | null;
-      reduce?: boolean | null;
-      reduction?: 'none' | 'mean' | 'sum';
-      out?: Tensor;
-    },
-  ): Tensor;
-  tripletMarginLoss(
-    anchor: Tensor,
-    positive: Tensor,
-    negative: Tensor,
-    margin: number,
-    p: number,
-    eps: number,
-    swap: boolean,
-    options?: {
-      sizeAverage?: boolean | null;
-      reduce?: boolean | null;
-      reduction?: 'none' | 'mean' | 'sum';
-      out?: Tensor;
-    },
-  ): Tensor;
-  tripletMarginLoss(
-    anchor: Tensor,
-    positive: Tensor,
-    negative: Tensor,
-    margin: number,
-    p: number,
-    eps: number,
-    swap: boolean,
-    sizeAverage: boolean | null,
-    options?: { reduce?: boolean | null; reduction?: 'none' | 'mean' | 'sum'; out?: Tensor },
-  ): Tensor;
-  tripletMarginLoss(
-    anchor: Tensor,
-    positive: Tensor,
-    negative: Tensor,
-    margin: number,
-    p: number,
-    eps: number,
-    swap: boolean,
-    sizeAverage: boolean | null,
-    reduce: boolean | null,
-    options?: { reduction?: 'none' | 'mean' | 'sum'; out?: Tensor },
-  ): Tensor;
-  tripletMarginLoss(
-    anchor: Tensor,
-    positive: Tensor,
-    negative: Tensor,
-    margin?: number,
-    p?: number,
-    eps?: number,
-    swap?: boolean,
-    sizeAverage?: boolean | null,
-    reduce?: boolean | null,
-    reduction?: 'none' | 'mean' | 'sum',
-    options?: { out?: Tensor },
-  ): Tensor;
   /** Windows of images as columns (im2col). */
   unfold(
     input: Tensor,
@@ -5541,17 +4518,13 @@ export interface FunctionalFunctions {
     options?: { out?: Tensor },
   ): Tensor;
 }
-export interface LinalgFunctions {
+export interface LinalgFunctions extends Pick<TopLevelFunctions, 'det' | 'matmul' | 'matrixPower' | 'slogdet'> {
   /** Triangular factors. */
   cholesky(A: Tensor, options?: { upper?: boolean; out?: Tensor }): Tensor;
   /** Cross products along a dim. */
   cross(input: Tensor, other: Tensor, options?: { dim?: number; out?: Tensor }): Tensor;
-  /** Determinants. */
-  det(A: Tensor, options?: { out?: Tensor }): Tensor;
   /** Inverses. */
   inv(A: Tensor, options?: { out?: Tensor }): Tensor;
-  /** Matrix product, with vectors and broadcast batches. */
-  matmul(input: Tensor, other: Tensor, options?: { out?: Tensor }): Tensor;
   /** A norm of matrices. */
   matrixNorm(
     input: Tensor,
@@ -5581,8 +4554,6 @@ export interface LinalgFunctions {
     keepdim?: boolean,
     options?: { dtype?: DType | null; out?: Tensor },
   ): Tensor;
-  /** A power of square matrices. */
-  matrixPower(input: Tensor, n: number, options?: { out?: Tensor }): Tensor;
   /** Product of a chain of matrices in the cheapest order. */
   multiDot(tensors: readonly Tensor[], options?: { out?: Tensor }): Tensor;
   /** A vector or matrix norm, by the number of dims. */
@@ -5614,8 +4585,6 @@ export interface LinalgFunctions {
     keepdim?: boolean,
     options?: { dtype?: DType | null; out?: Tensor },
   ): Tensor;
-  /** Signs of determinants, and logarithms of their magnitudes. */
-  slogdet(A: Tensor): [Tensor, Tensor];
   /** X with A X = B, or X A = B. */
   solve(A: Tensor, B: Tensor, options?: { left?: boolean; out?: Tensor }): Tensor;
   /** solve for triangular matrices. */
@@ -5652,75 +4621,46 @@ export interface LinalgFunctions {
     options?: { dtype?: DType | null; out?: Tensor },
   ): Tensor;
 }
-export interface SpecialFunctions {
-  /** Derivative of lgamma; NaN at negative integers, infinite at 0. */
-  digamma(input: Tensor, options?: { out?: Tensor }): Tensor;
-  /** Entropy term; 0 at 0, minus infinity below. */
-  entr(input: Tensor, options?: { out?: Tensor }): Tensor;
-  /** Error function. */
-  erf(input: Tensor, options?: { out?: Tensor }): Tensor;
-  /** Complementary error function, 1 - erf(x), accurate for large x. */
-  erfc(input: Tensor, options?: { out?: Tensor }): Tensor;
-  /** Scaled complementary error function. */
-  erfcx(input: Tensor, options?: { out?: Tensor }): Tensor;
-  /** Inverse of the error function; infinite at -1 and 1, NaN outside. */
-  erfinv(input: Tensor, options?: { out?: Tensor }): Tensor;
-  /** 2 to the power of x. */
-  exp2(input: Tensor, options?: { out?: Tensor }): Tensor;
+export interface SpecialFunctions extends Pick<
+  TopLevelFunctions,
+  | 'digamma'
+  | 'entr'
+  | 'erf'
+  | 'erfc'
+  | 'erfcx'
+  | 'erfinv'
+  | 'exp2'
+  | 'expm1'
+  | 'i0'
+  | 'i0e'
+  | 'i1'
+  | 'i1e'
+  | 'log1p'
+  | 'logNdtr'
+  | 'logSoftmax'
+  | 'logit'
+  | 'logsumexp'
+  | 'ndtr'
+  | 'ndtri'
+  | 'polygamma'
+  | 'pow'
+  | 'round'
+  | 'sinc'
+  | 'softmax'
+  | 'xlog1py'
+  | 'xlogy'
+  | 'zeta'
+> {
   /** Logistic function. */
   expit(input: Tensor, options?: { out?: Tensor }): Tensor;
-  /** exp(x) - 1, accurate near 0. */
-  expm1(input: Tensor, options?: { out?: Tensor }): Tensor;
   /** Logarithm of the absolute value of the gamma function. */
   gammaln(input: Tensor, options?: { out?: Tensor }): Tensor;
-  /** Modified Bessel function of the first kind, of order 0. */
-  i0(input: Tensor, options?: { out?: Tensor }): Tensor;
-  /** Exponentially scaled modified Bessel function of the first kind, of order 0. */
-  i0e(input: Tensor, options?: { out?: Tensor }): Tensor;
-  /** Modified Bessel function of the first kind, of order 1. */
-  i1(input: Tensor, options?: { out?: Tensor }): Tensor;
-  /** Exponentially scaled modified Bessel function of the first kind, of order 1. */
-  i1e(input: Tensor, options?: { out?: Tensor }): Tensor;
-  /** log(1 + x), accurate near 0. */
-  log1p(input: Tensor, options?: { out?: Tensor }): Tensor;
-  /** Logarithm of the distribution function of the standard normal distribution. */
-  logNdtr(input: Tensor, options?: { out?: Tensor }): Tensor;
-  /** logSoftmax along a dim. */
-  logSoftmax(input: Tensor, options?: { dim?: number | null; dtype?: DType | null; out?: Tensor }): Tensor;
-  logSoftmax(input: Tensor, dim?: number | null, options?: { dtype?: DType | null; out?: Tensor }): Tensor;
-  /** log(x / (1 - x)). */
-  logit(input: Tensor, options?: { eps?: number | null; out?: Tensor }): Tensor;
-  logit(input: Tensor, eps?: number | null, options?: { out?: Tensor }): Tensor;
-  /** log of the sum of exp, without overflow. */
-  logsumexp(input: Tensor, dim: Numbers, options?: { keepdim?: boolean; out?: Tensor }): Tensor;
-  logsumexp(input: Tensor, dim: Numbers, keepdim?: boolean, options?: { out?: Tensor }): Tensor;
   /** Multivariate log gamma. */
   multigammaln(input: Tensor, p: number, options?: { out?: Tensor }): Tensor;
-  /** Distribution function of the standard normal distribution. */
-  ndtr(input: Tensor, options?: { out?: Tensor }): Tensor;
-  /** Quantile function of the standard normal distribution: the inverse of ndtr. */
-  ndtri(input: Tensor, options?: { out?: Tensor }): Tensor;
-  /** The n-th derivative of digamma. */
-  polygamma(n: number, input: Tensor, options?: { out?: Tensor }): Tensor;
-  /** x to the power of y. Integer powers wrap; integers to a negative power are 0, but those of 1 and -1. */
-  pow(input: Tensor | Scalar, exponent: Tensor | Scalar, options?: { out?: Tensor }): Tensor;
   /** Derivative of lgamma; NaN at negative integers, infinite at 0. */
   psi(input: Tensor, options?: { out?: Tensor }): Tensor;
-  /** The nearest integer, ties to even; or to decimals. */
-  round(input: Tensor, options?: { decimals?: number; out?: Tensor }): Tensor;
-  /** Normalised cardinal sine; 1 at 0. */
-  sinc(input: Tensor, options?: { out?: Tensor }): Tensor;
-  /** softmax along a dim. */
-  softmax(input: Tensor, options?: { dim?: number | null; dtype?: DType | null; out?: Tensor }): Tensor;
-  softmax(input: Tensor, dim?: number | null, options?: { dtype?: DType | null; out?: Tensor }): Tensor;
   /** Spherical Bessel function of the first kind of order 0; 1 at 0, and 0 at infinities. */
   sphericalBesselJ0(input: Tensor, options?: { out?: Tensor }): Tensor;
-  /** x times log1p(y); 0 where x is 0, unless y is NaN. */
-  xlog1py(input: Tensor | Scalar, other: Tensor | Scalar, options?: { out?: Tensor }): Tensor;
-  /** x times the logarithm of y; 0 where x is 0, unless y is NaN. */
-  xlogy(input: Tensor | Scalar, other: Tensor | Scalar, options?: { out?: Tensor }): Tensor;
-  /** Hurwitz zeta function: the sum of (y + k)^-x over k = 0, 1, 2 and so on. NaN for x < 1, infinite at x = 1. */
-  zeta(input: Tensor | Scalar, other: Tensor | Scalar, options?: { out?: Tensor }): Tensor;
 }
 export interface FftFunctions {
   /** Moves the middle of each axis to its start, or back. */
