@@ -126,6 +126,7 @@ describe('state', () => {
     expect(() => layer.loadStateDict(wrong)).toThrow(expect.objectContaining({ code: 'NN_STATE' }));
     expect(() => layer.loadStateDict(wrong)).toThrow(/more besides; bias has shape \[4\] in it, and \[3\] here/);
     expect(() => layer.loadStateDict({ weight: ones([3, 2]) })).toThrow(/lacks bias/);
+    expect(() => layer.loadStateDict(null as never)).toThrow(/no record of tensors/);
     expect(numbersOf(layer.weight)).toEqual(before);
     const report = layer.loadStateDict({ weight: ones([3, 2]), more: ones([1]) }, { strict: false });
     expect(report).toEqual({ missingKeys: ['bias'], unexpectedKeys: ['more'] });

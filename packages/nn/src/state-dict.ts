@@ -33,6 +33,7 @@ export function loadInto(
   given: StateDict | ReadonlyMap<string, Tensor>,
   { strict = true }: LoadOptions,
 ): LoadReport {
+  if (typeof given !== 'object' || (given as unknown) === null) throw stateDiffers(['it is no record of tensors']);
   const state: ReadonlyMap<string, Tensor> = isMap(given) ? given : new Map(Object.entries(given));
   const names = new Set(own.map(([name]) => name));
   const missingKeys = own.flatMap(([name]) => (state.has(name) ? [] : [name]));

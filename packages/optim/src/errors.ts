@@ -31,6 +31,11 @@ export const stateDiffers = (what: string): UserError =>
     hint: 'make the optimiser as it was made when the state was saved: the same kind, with the same parameters in the same order',
   });
 
+export const scheduleDiffers = (name: string): UserError =>
+  new UserError('OPTIM_STATE', `the saved state is not of this schedule: it has no ${name} that fits`, {
+    hint: 'give what stateDict() gave for a schedule of the same kind, of an optimiser with as many groups',
+  });
+
 export const normNotFinite = (norm: number): UserError =>
   new UserError('OPTIM_NORM', `the norm of all gradients is ${String(norm)}`, {
     hint: 'look for the step that made it so, or leave errorIfNonfinite out',

@@ -237,6 +237,21 @@ describe('refused', () => {
     ['OPTIM_GRADIENTS', () => new SGD([x]).step([null as never])],
     ['OPTIM_STATE', () => new SGD([x]).loadStateDict(new SGD([{ params: [x] }, { params: [x.clone()] }]).stateDict())],
     ['OPTIM_STATE', () => new SGD([x], { momentum: 1 }).loadStateDict(new SGD([x]).stateDict())],
+    ...[
+      null,
+      {},
+      { state: {} },
+      { state: null, paramGroups: [{ lr: 1, params: [0] }] },
+      { state: {}, paramGroups: [null] },
+    ].map((state): [string, () => unknown] => ['OPTIM_STATE', () => new SGD([x]).loadStateDict(state as never)]),
+    [
+      'OPTIM_STATE',
+      () => new SGD([x]).loadStateDict({ state: { 0: null }, paramGroups: [{ lr: 1, params: [0] }] } as never),
+    ],
+    [
+      'OPTIM_STATE',
+      () => new SGD([x]).loadStateDict({ ...new SGD([x]).stateDict(), paramGroups: [{ lr: 1, params: [0, 1] }] }),
+    ],
     [
       'OPTIM_STATE',
       () => new SGD([x]).loadStateDict({ ...new SGD([x]).stateDict(), paramGroups: [{ lr: NaN, params: [0] }] }),

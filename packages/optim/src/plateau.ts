@@ -2,6 +2,7 @@
 import { badHyperparameter } from './errors.ts';
 import { setRate } from './optimizer.ts';
 import type { Rated } from './optimizer.ts';
+import { isCount, isNumber, savedValue } from './saved-values.ts';
 
 export interface PlateauOptions {
   /** Whether smaller is better, or larger. Default: min. */
@@ -60,7 +61,10 @@ export class ReduceOnPlateau {
     return { best: this.#best, waited: this.#waited, cooling: this.#cooling };
   }
 
-  loadStateDict({ best, waited, cooling }: PlateauState): void {
+  /** @throws UserError OPTIM_STATE, having changed nothing */
+  loadStateDict(state: PlateauState): void {
+    const best = savedValue(state, 'best', isNumber);
+    const [waited, cooling] = [savedValue(state, 'waited', isCount), savedValue(state, 'cooling', isCount)];
     this.#best = best;
     this.#waited = waited;
     this.#cooling = cooling;

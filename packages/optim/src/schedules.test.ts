@@ -60,9 +60,38 @@ describe('schedules', () => {
     other.loadStateDict(one.stateDict());
     expect([second.lr, other.epoch]).toEqual([first.lr, 5]);
   });
+
+  test.each([
+    null,
+    {},
+    { epoch: 1 },
+    { epoch: '1', bases: [1] },
+    { epoch: -1, bases: [1] },
+    { epoch: 1, bases: [] },
+    { epoch: 1, bases: [NaN] },
+    { epoch: 1, bases: [1, 1] },
+  ])('not from %j, and nothing is changed', (state) => {
+    const optimizer = optimizerOf(4);
+    const schedule = new Schedule(optimizer, stepDecay(2));
+    expect(() => {
+      schedule.loadStateDict(state as never);
+    }).toThrow(expect.objectContaining({ code: 'OPTIM_STATE' }));
+    expect([optimizer.lr, schedule.epoch]).toEqual([4, 0]);
+  });
 });
 
 describe('ReduceOnPlateau', () => {
+  test.each([null, {}, { best: 1, waited: 1.5, cooling: 0 }, { best: '1', waited: 1, cooling: 0 }])(
+    'does not go on from %j',
+    (state) => {
+      const plateau = new ReduceOnPlateau(optimizerOf(1));
+      expect(() => {
+        plateau.loadStateDict(state as never);
+      }).toThrow(expect.objectContaining({ code: 'OPTIM_STATE' }));
+      expect(plateau.stateDict()).toEqual({ best: Infinity, waited: 0, cooling: 0 });
+    },
+  );
+
   test('lowers the rate where nothing gets better for long', () => {
     const optimizer = optimizerOf(1);
     const plateau = new ReduceOnPlateau(optimizer, { patience: 1, factor: 0.5, cooldown: 1, minLr: 0.25 });

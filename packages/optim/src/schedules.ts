@@ -3,6 +3,7 @@
 import { badHyperparameter } from './errors.ts';
 import { setRate } from './optimizer.ts';
 import type { Rated } from './optimizer.ts';
+import { areRates, isCount, savedValue } from './saved-values.ts';
 
 /** The factor after `epoch` calls of step(). */
 export type RateFactor = (epoch: number) => number;
@@ -43,9 +44,11 @@ export class Schedule {
     return { epoch: this.#epoch, bases: this.#bases };
   }
 
-  loadStateDict({ epoch, bases }: ScheduleState): void {
+  /** @throws UserError OPTIM_STATE, having changed nothing */
+  loadStateDict(state: ScheduleState): void {
+    const epoch = savedValue(state, 'epoch', isCount);
+    this.#bases = savedValue(state, 'bases', areRates(this.#optimizer.groups.length));
     this.#epoch = epoch;
-    this.#bases = bases;
     this.#apply();
   }
 

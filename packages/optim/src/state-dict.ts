@@ -5,6 +5,7 @@ import type { Tensor } from '@tsinductor/tensor';
 import type { CommonOptions } from './algorithm.ts';
 import { stateDiffers } from './errors.ts';
 import type { Group, Slot } from './optimizer.ts';
+import { isNumber } from './saved-values.ts';
 
 /** What an optimiser needs to go on: `state` by the number of the parameter, among all of them. */
 export interface OptimizerState {
@@ -25,24 +26,41 @@ export function readState<Options extends CommonOptions>(groups: readonly Group<
 /** Takes over a state by copying; gives the learning rates of the groups. Throws UserError OPTIM_STATE, having changed nothing. */
 export function writeState<Options extends CommonOptions>(
   groups: readonly Group<Options>[],
-  { state, paramGroups }: OptimizerState,
+  saved: OptimizerState,
 ): readonly number[] {
   const slots = groups.flatMap((group) => group.slots);
+  const { state, paramGroups } = checkedState(saved);
   if (paramGroups.length !== groups.length)
     throw stateDiffers(`it has ${String(paramGroups.length)} groups, and there are ${String(groups.length)}`);
-  const wrong = paramGroups.find(({ lr }) => !(lr >= 0));
-  if (wrong !== undefined) throw stateDiffers(`it has a learning rate of ${String(wrong.lr)}`);
-  const saved = slots.map((slot, index) => partsFor(slot, index, state[String(index)]));
+  groups.forEach((group, index) => {
+    checkGroup(group.slots.length, paramGroups[index]);
+  });
+  const found = slots.map((slot, index) => partsFor(slot, index, state[String(index)]));
   noGrad(() => {
     takeSteps(
       slots,
-      saved.map(({ step }) => step),
+      found.map(({ step }) => step),
     );
-    saved.forEach(({ parts }) => {
+    found.forEach(({ parts }) => {
       for (const [own, other] of parts) own.copy_(other);
     });
   });
   return paramGroups.map(({ lr }) => lr);
+}
+
+/** The state, where it has what all states have. */
+function checkedState(saved: unknown): OptimizerState {
+  const { state, paramGroups } = (saved ?? {}) as Partial<OptimizerState>;
+  if (typeof state !== 'object' || (state as unknown) === null || !Array.isArray(paramGroups))
+    throw stateDiffers('it is no record of state and paramGroups');
+  return { state, paramGroups: paramGroups as OptimizerState['paramGroups'] };
+}
+
+function checkGroup(count: number, saved: unknown): void {
+  const { lr, params } = (saved ?? {}) as { readonly lr?: unknown; readonly params?: unknown };
+  if (!isNumber(lr) || !(lr >= 0)) throw stateDiffers('a group has no learning rate of at least 0');
+  if (!Array.isArray(params) || params.length !== count)
+    throw stateDiffers(`a group has not ${String(count)} parameters`);
 }
 
 interface Parts {
@@ -50,9 +68,9 @@ interface Parts {
   readonly parts: readonly (readonly [own: Tensor, saved: Tensor])[];
 }
 
-function partsFor({ state }: Slot, index: number, saved: Readonly<Record<string, Tensor>> | undefined): Parts {
+function partsFor({ state }: Slot, index: number, saved: Readonly<Record<string, Tensor>> | null | undefined): Parts {
   const what = `parameter ${String(index)}`;
-  if (saved === undefined) throw stateDiffers(`it has nothing of ${what}`);
+  if (saved === undefined || saved === null) throw stateDiffers(`it has nothing of ${what}`);
   const { step, ...others } = saved;
   if (names(others) !== names(state))
     throw stateDiffers(`of ${what} it has ${names(others)}, and ${names(state)} is kept`);
