@@ -5,7 +5,7 @@
 // Nobody tells it that the code is there: each call looks, so that a loop in which the event loop never turns changes over too.
 import type { Tensor } from '@tsinductor/tensor';
 import type { Pending } from '../build/pending.ts';
-import type { Executable, Tiers, TierState } from './executable.ts';
+import type { Executable, LoopCall, Tiers, TierState } from './executable.ts';
 
 /** What became of building: what runs the graph from now on. */
 export interface BuildOutcome {
@@ -59,6 +59,12 @@ export class TieredExecutable implements Executable {
     }
     const current = this.#current;
     return current.run(current.borrowsInputs === true ? inputs : [...inputs]);
+  }
+
+  /** What native loops call, as soon as there is native code. */
+  loopCall(inputs: readonly Tensor[]): LoopCall | undefined {
+    if (this.#building !== undefined) this.#look(this.#building.poll());
+    return this.#current.loopCall?.(inputs);
   }
 
   #look(outcome: BuildOutcome | undefined): void {
