@@ -6,6 +6,7 @@ import { mappedOf } from '../mapping/level.ts';
 import { processState } from '../process-state.ts';
 import { isTensor } from '../tensor.ts';
 import type { Tensor } from '../tensor.ts';
+import { openBody } from './bodies.ts';
 import { flowCondition, flowFunction } from './errors.ts';
 import type { FlatWhile } from './flat.ts';
 import { unmapped } from './levels.ts';
@@ -58,11 +59,25 @@ function loop<State>(condition: (state: State) => Tensor | boolean, body: (state
     // A condition without a tensor is decided while the program runs: such a loop is not recorded.
     return typeof made === 'boolean' ? dispatchOne('full', [[], made], { dtype: 'bool' }) : made;
   };
-  if (processState.recorder?.flow === undefined || typeof conditionOf(condition(init)) === 'boolean')
-    return stateOf(
-      runWhile({ condition: (state) => conditionOf(condition(stateOf(state))), body: step }, nesting.tensors),
-    );
-  return stateOf(recordWhile({ condition: test, body: step, init: nesting.tensors }));
+  const again = (tensors: readonly Tensor[]): Tensor | boolean => conditionOf(condition(stateOf(tensors)));
+  const isRecorded = processState.recorder?.flow !== undefined;
+  const first = isRecorded ? decided(() => again(nesting.tensors)) : undefined;
+  if (isRecorded && first === undefined)
+    return stateOf(recordWhile({ condition: test, body: step, init: nesting.tensors }));
+  return stateOf(runWhile({ condition: again, body: step, first }, nesting.tensors));
+}
+
+/** What the condition gives where the program decides how long the loop goes on; undefined where tensors do. Nothing is recorded of it. */
+function decided(condition: () => Tensor | boolean): boolean | undefined {
+  let found: Tensor | boolean = false;
+  const { written } = openBody('whileLoop', [], () => {
+    found = condition();
+    return [];
+  });
+  if (typeof found !== 'boolean') return undefined;
+  if (written.length > 0)
+    processState.recorder?.suspend(() => undefined, 'the condition of whileLoop writes to a tensor from outside');
+  return found;
 }
 
 /** One boolean. */
@@ -72,18 +87,22 @@ function conditionOf(given: unknown): Tensor | boolean {
   return dispatchOne('ne', [dispatchOne('reshape', [given, []]), 0]);
 }
 
+interface ProgramLoop extends Pick<FlatWhile, 'body'> {
+  readonly condition: (state: readonly Tensor[]) => Tensor | boolean;
+  /** What the condition gave for the first state, where it was asked already: it may count its calls. */
+  readonly first: boolean | undefined;
+}
+
 /** As a loop of the program. Under vmap, samples that are through keep their state. */
-function runWhile(
-  { condition, body }: { condition: (state: readonly Tensor[]) => Tensor | boolean } & Pick<FlatWhile, 'body'>,
-  init: readonly Tensor[],
-): readonly Tensor[] {
+function runWhile({ condition, body, first }: ProgramLoop, init: readonly Tensor[]): readonly Tensor[] {
   let state = init;
-  for (;;) {
-    const holds = condition(state);
-    if (!(typeof holds === 'boolean' ? holds : isAnyTrue(holds))) return state;
+  let holds = first ?? condition(state);
+  while (typeof holds === 'boolean' ? holds : isAnyTrue(holds)) {
     const next = body(state);
     state = typeof holds === 'boolean' ? next : chosen(holds, next, state);
+    holds = condition(state);
   }
+  return state;
 }
 
 /** Each sample's next state where the condition holds for it. */
