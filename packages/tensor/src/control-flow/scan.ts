@@ -4,14 +4,17 @@ import { at } from '@tsinductor/base';
 import { sizesAttr } from '@tsinductor/graph';
 import { int } from '@tsinductor/ir';
 import type { Index } from '@tsinductor/ir';
+import { withoutGradients } from '../autograd/grad-mode.ts';
 import { derivedFrom } from '../derived-function.ts';
 import { dispatchOne } from '../dispatch.ts';
 import { describe } from '../errors.ts';
 import { checkOptions } from '../given-options.ts';
 import { located } from '../location.ts';
-import { processState } from '../process-state.ts';
+import { processState, unrecorded } from '../process-state.ts';
+import { savedRandomState, withRandomState } from '../random.ts';
 import { indexesOf } from '../symbolic-shape.ts';
 import type { Tensor } from '../tensor.ts';
+import { TraceSession } from '../trace/session.ts';
 import { flowForm, flowFunction, flowLength } from './errors.ts';
 import type { FlatScan, FlatStep } from './flat.ts';
 import { openNesting, requireForm } from './nesting.ts';
@@ -148,12 +151,21 @@ function runScan({ run, init, xs, steps, isReverse }: FlatScan): readonly Tensor
   return [...carry, ...at(made, 0).map((_, result) => joined(made.map((ys) => at(ys, result))))];
 }
 
-/** No step: the results have no rows, of the form that a step over zeros gives. */
+/** No step: the results have no rows, of the form that a step over zeros gives. It runs on stand-ins, so that it writes and draws nothing. */
 function withoutSteps({ run, init, xs }: Pick<FlatScan, 'run' | 'init' | 'xs'>): readonly Tensor[] {
   const zeros = ({ dtype, shape }: Tensor): Tensor => dispatchOne('zeros', [shape.slice(1)], { dtype });
-  const { ys } = run(init, xs.map(zeros));
+  const { ys } = withoutGradients(() => onStandIns(() => run(init, xs.map(zeros))));
   const empty = ys.map(({ dtype, shape }) => dispatchOne('zeros', [[0, ...shape]], { dtype }));
   return [...init, ...empty];
+}
+
+function onStandIns<T>(work: () => T): T {
+  try {
+    return unrecorded(() => new TraceSession().run(work));
+  } catch {
+    // It reads elements, which stand-ins have none of, or is wrong in itself.
+    return withRandomState(savedRandomState(), work);
+  }
 }
 
 /** Operators take few tensors at a time, so that their code stays small. */
