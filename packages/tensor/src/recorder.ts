@@ -57,6 +57,8 @@ export type BodyRun = (tensors: readonly Tensor[]) => readonly Tensor[];
 /** The body of a loop or a branch, which ran once on stand-ins. */
 export interface OpenBody {
   readonly outputs: readonly Tensor[];
+  /** Tensors from outside that it uses. */
+  readonly captures: readonly Tensor[];
   /** Tensors from outside that it writes to. */
   readonly written: readonly Tensor[];
   /** Its graph; what it writes to comes behind its outputs. Tensors from outside are parameters behind its own. */
@@ -110,6 +112,8 @@ export interface Recorder {
   openBody?(name: string, formals: readonly Formal[], run: BodyRun): OpenBody;
   /** A loop or a branch: the results. What its bodies write to is written. */
   flow?(call: FlowCall): readonly Tensor[];
+  /** How often memory was written to that the tensor has elements of; absent as `flow` is. */
+  writesTo?(tensor: Tensor): number;
   /** A literal: contiguous elements that do not depend on inputs, on the device where things are made. */
   literal(bytes: Uint8Array, meta: { readonly dtype: DType; readonly shape: readonly number[] }): Tensor;
   /** Writes `value` (of the target's shape and dtype) into `target`, for everyone who sees its memory. */
@@ -122,6 +126,8 @@ export interface Recorder {
   noteRead?(value: ElementValue): void;
   /** Runs `work` at once and outside of what is recorded; refused, with `reason`, where all must be one graph. */
   suspend<T>(work: () => T, reason: string): T;
+  /** Whether a write to what the tensor holds is recorded and not done yet; absent where a write makes a new value. */
+  isWaiting?(tensor: Tensor): boolean;
   /** Runs `work`, which records gradients; undefined where that is part of what is recorded. */
   tracked?<T>(work: () => T): T;
   /** Runs `work` as part of what is recorded, whatever it reads and writes beside tensors. */

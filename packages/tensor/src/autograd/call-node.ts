@@ -56,8 +56,10 @@ export class CallNode implements GradientNode {
     });
     const plan = gradientOf(call, wanted);
     plan.needed.forEach((position) => {
-      if (position < versions.length && versionOf(at(call.tensors, position)) !== versions[position])
-        throw changedInPlace(this.name);
+      if (position >= versions.length) return;
+      const tensor = at(call.tensors, position);
+      const isWaiting = processState.recorder?.isWaiting?.(tensor) === true;
+      if (isWaiting || versionOf(tensor) !== versions[position]) throw changedInPlace(this.name);
     });
     const seeds = plan.seeds.map((result) => cotangents[result] ?? this.#zeros(result));
     const inputs = [...call.tensors, ...seeds];

@@ -2,17 +2,32 @@
 import { invariant } from '@tsinductor/base';
 import { withoutGradients } from '../autograd/grad-mode.ts';
 import { processState } from '../process-state.ts';
+import { randomState } from '../random.ts';
 import type { BodyRun, Formal, OpenBody, Recorder } from '../recorder.ts';
+import type { Tensor } from '../tensor.ts';
 
-type FlowRecorder = Required<Pick<Recorder, 'flow' | 'openBody'>>;
+type FlowRecorder = Required<Pick<Recorder, 'flow' | 'openBody' | 'writesTo'>>;
 
 /** The recorder, where it records loops and branches. */
 export function flowRecorder(): FlowRecorder {
   const { recorder } = processState;
-  invariant(recorder?.flow !== undefined && recorder.openBody !== undefined, 'no recorder takes loops and branches');
+  const takes = recorder?.flow !== undefined && recorder.openBody !== undefined && recorder.writesTo !== undefined;
+  invariant(takes, 'no recorder takes loops and branches');
   return recorder as FlowRecorder;
 }
 
 /** Runs the body of a loop or a branch on stand-ins. */
 export const openBody = (name: string, formals: readonly Formal[], run: BodyRun): OpenBody =>
   withoutGradients(() => flowRecorder().openBody(name, formals, run));
+
+/** For a gradient that computes again from tensors: what it calls, to leave the trace where one of them was written to since. */
+export function requireUnchanged(name: string, tensors: readonly Tensor[]): () => void {
+  // Random numbers are saved, and drawn again.
+  const kept = tensors.filter((tensor) => tensor !== randomState());
+  const writes = (): readonly number[] => kept.map((tensor) => flowRecorder().writesTo(tensor));
+  const before = writes();
+  return () => {
+    if (writes().some((count, position) => count !== before[position]))
+      processState.recorder?.suspend(() => undefined, `a tensor that ${name} needs for its gradient is written to`);
+  };
+}

@@ -13,7 +13,7 @@ import type { MapLevel } from '../mapping/level.ts';
 import { processState } from '../process-state.ts';
 import type { Tensor } from '../tensor.ts';
 import type { OpenBody } from '../recorder.ts';
-import { flowRecorder, openBody } from './bodies.ts';
+import { flowRecorder, openBody, requireUnchanged } from './bodies.ts';
 import type { FlatBranches } from './flat.ts';
 import { Differing } from './levels.ts';
 import { randomState, savedRandomState, withRandomState } from '../random.ts';
@@ -25,13 +25,15 @@ export const recordBranches = (flat: FlatBranches): readonly Tensor[] => branchA
 
 function branchAt(flat: FlatBranches, levels: readonly MapLevel[]): readonly Tensor[] {
   if (!isTracking() || isMixed(flat, levels)) return branchWhole(flat, levels);
-  const { edges, isRandom } = metOutside(flat, levels);
+  const { edges, captures, isRandom } = metOutside(flat, levels);
   if (edges.length === 0) return branchWhole(flat, levels);
   const state = isRandom ? savedRandomState() : undefined;
+  const checkCaptures = requireUnchanged(flat.name, captures);
   const results = branchWhole(flat, levels);
-  recordEdges(flat.name, { edges, results }, (cotangents) =>
-    gradientsOf({ flat, levels, edges }, { results, cotangents, state }),
-  );
+  recordEdges(flat.name, { edges, results }, (cotangents) => {
+    checkCaptures();
+    return gradientsOf({ flat, levels, edges }, { results, cotangents, state });
+  });
   return results;
 }
 
@@ -97,11 +99,11 @@ const recordWhole = ({ name, index, branches }: FlatBranches): readonly Tensor[]
     });
   });
 
-/** What the branches' results depend on for gradients; whether one of them draws random numbers. */
+/** What the branches' results depend on for gradients; what they use; whether one of them draws random numbers. */
 function metOutside(
   flat: FlatBranches,
   levels: readonly MapLevel[],
-): { readonly edges: readonly Edge[]; readonly isRandom: boolean } {
+): Pick<Tracked, 'edges'> & { readonly captures: readonly Tensor[]; readonly isRandom: boolean } {
   const found = new Map<string | Tensor, Edge>();
   const watched = flat.branches.map((branch): Branch => () => {
     const start = processState.gradients.nodes;
@@ -110,7 +112,11 @@ function metOutside(
     return results;
   });
   const bodies = probe({ ...flat, branches: watched }, levels);
-  return { edges: [...found.values()], isRandom: bodies.some(({ written }) => written.includes(randomState())) };
+  return {
+    edges: [...found.values()],
+    captures: bodies.flatMap(({ captures }) => captures),
+    isRandom: bodies.some(({ written }) => written.includes(randomState())),
+  };
 }
 
 const keyOf = (edge: Edge): string | Tensor =>

@@ -16,7 +16,7 @@ import { indexesOf } from '../symbolic-shape.ts';
 import type { Tensor } from '../tensor.ts';
 import type { OpenBody } from '../recorder.ts';
 import { randomState, savedRandomState, withRandomState } from '../random.ts';
-import { flowRecorder, openBody } from './bodies.ts';
+import { flowRecorder, openBody, requireUnchanged } from './bodies.ts';
 import type { FlatScan, FlatStep } from './flat.ts';
 import { Differing, rowsAtLevel, wholeRows } from './levels.ts';
 import { zerosOf } from './scan.ts';
@@ -127,8 +127,8 @@ export function contiguous(tensor: Tensor): Tensor {
   return isSo ? tensor : dispatchOne('contiguous', [tensor]);
 }
 
-/** What the body's results depend on for gradients, beside what is passed to it; whether it draws random numbers. */
-function metOutside(flat: FlatScan, levels: readonly MapLevel[]): Pick<Tracked, 'edges' | 'isRandom'> {
+/** What the body's results depend on for gradients, beside what is passed to it; what it uses; whether it draws random numbers. */
+function metOutside(flat: FlatScan, levels: readonly MapLevel[]): Pick<Tracked, 'edges' | 'captures' | 'isRandom'> {
   let edges: readonly Edge[] = [];
   const run = (carry: readonly Tensor[], row: readonly Tensor[]): FlatStep => {
     const start = processState.gradients.nodes;
@@ -136,18 +136,22 @@ function metOutside(flat: FlatScan, levels: readonly MapLevel[]): Pick<Tracked, 
     edges = crossingEdges([...step.carry, ...step.ys].filter(requiresGrad), start);
     return step;
   };
-  const { written } = probe({ ...flat, run }, levels);
-  return { edges, isRandom: written.includes(randomState()) };
+  const { captures, written } = probe({ ...flat, run }, levels);
+  return { edges, captures, isRandom: written.includes(randomState()) };
 }
 
 function scanTracked(tracked: Tracked): readonly Tensor[] {
-  const { flat, levels, edges } = tracked;
+  const { flat, levels, edges, captures } = tracked;
   const keeping = keepingStarts(tracked);
+  const checkCaptures = requireUnchanged(flat.name, [...captures, ...flat.xs]);
+  const checkInit = requireUnchanged(flat.name, flat.init);
   const all = scanWhole(keeping, levels);
   const { length } = startsOf(tracked, flat.init);
   const results = all.slice(0, all.length - length);
   const given = [...flat.init, ...flat.xs];
   recordEdges(flat.name, { edges: [...given.map(edgeOf), ...edges], results }, (cotangents, createGraph) => {
+    checkCaptures();
+    if (createGraph) checkInit();
     // What is differentiated again has to know what the carries were made of.
     const again = createGraph ? scanAt(keeping, levels) : all;
     return gradientsOf(tracked, { saved: again.slice(again.length - length), results, cotangents });
@@ -173,6 +177,7 @@ interface Tracked {
   readonly flat: FlatScan;
   readonly levels: readonly MapLevel[];
   readonly edges: readonly Edge[];
+  readonly captures: readonly Tensor[];
   readonly isRandom: boolean;
 }
 

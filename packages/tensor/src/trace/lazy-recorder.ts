@@ -165,6 +165,10 @@ export class LazyRecorder implements Recorder {
     return work();
   }
 
+  isWaiting(tensor: Tensor): boolean {
+    return (this.#recorded?.segment.session ?? this.#replay)?.isWritten(tensor) === true;
+  }
+
   #isFollowing(): boolean {
     return this.#recorded === undefined;
   }

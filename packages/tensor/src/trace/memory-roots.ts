@@ -1,5 +1,6 @@
 // What lies behind a tensor that a body of a loop or a branch met: memory that exists, or memory of a trace around it.
 import { at } from '@tsinductor/base';
+import type { Recorder } from '../recorder.ts';
 import { sharesMemory, Tensor } from '../tensor.ts';
 import type { TracedInput } from './trace-result.ts';
 import type { Memory, TracedView } from './traced-memory.ts';
@@ -11,6 +12,21 @@ export const inputsOver = (
   placeholders: readonly TracedInput[],
 ): readonly Memory[] =>
   inputs.filter(({ placeholder = 0 }) => rootsOverlap(tensor, at(placeholders, placeholder).tensor));
+
+/** How often a trace wrote to memory that a tensor has elements of: the recorder's own, or that of an input. */
+export function writesTo(
+  tensor: Tensor,
+  recorder: Recorder,
+  trace: { readonly memories: { readonly inputs: readonly Memory[] }; readonly placeholders: readonly TracedInput[] },
+): number {
+  const { backing } = tensor;
+  if (backing.kind === 'mapped') return writesTo(backing.whole, recorder, trace);
+  if (backing.kind === 'disposed') return 0;
+  if (backing.kind === 'recorded' && backing.recorder === recorder)
+    return (backing.handle as TracedView).memory.version;
+  const inputs = inputsOver(tensor, trace.memories.inputs, trace.placeholders);
+  return inputs.reduce((sum, { version }) => sum + version, 0);
+}
 
 /** Other inputs that have elements in common with one. */
 export function othersOver(

@@ -46,7 +46,7 @@ import type { DynamicAxis } from './input-meta.ts';
 import { TraceInputs } from './trace-inputs.ts';
 import type { TracedInput, TraceResult } from './trace-result.ts';
 import { aliasesOf } from './output-aliases.ts';
-import { inputsOver, othersOver } from './memory-roots.ts';
+import { inputsOver, othersOver, writesTo } from './memory-roots.ts';
 import { newMemory, recordedTensor } from './recorded-tensor.ts';
 import { recordFlow } from './record-flow.ts';
 import { TracedBody } from './traced-body.ts';
@@ -214,10 +214,10 @@ export class TraceSession implements Recorder {
   }
 
   /** Whether a waiting write changes what `tensor`, or the memory that it is a view of, holds: that has one name then. */
-  isWritten(tensor: Tensor): boolean {
-    const { backing } = tensor;
-    if (backing.kind === 'recorded') return (backing.handle as TracedView).memory.version > 0;
-    return inputsOver(tensor, this.#inputs, this.placeholders).some(({ version }) => version > 0);
+  isWritten = (tensor: Tensor): boolean => this.writesTo(tensor) > 0;
+
+  writesTo(tensor: Tensor): number {
+    return writesTo(tensor, this.#recorder, this) + (this.#options.outer?.writesTo(tensor) ?? 0);
   }
 
   call(made: BoundCall): readonly Tensor[] {

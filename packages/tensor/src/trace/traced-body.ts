@@ -20,6 +20,7 @@ interface BodyTrace {
 
 export class TracedBody implements OpenBody {
   readonly outputs: readonly Tensor[];
+  readonly captures: readonly Tensor[];
   readonly written: readonly Tensor[];
   readonly #session: TraceSession;
   readonly #formals: number;
@@ -31,6 +32,7 @@ export class TracedBody implements OpenBody {
     const standIns = formals.map(({ tensor, isRow }) => session.formal(tensor, formalMeta(tensor, isRow)));
     captureSizes(outer, session);
     this.outputs = session.within(() => run(standIns));
+    this.captures = session.placeholders.slice(formals.length).map(({ tensor }) => tensor);
     const inputs = session.memories.inputs.filter(({ version }) => version > 0);
     if (inputs.some(({ placeholder = 0 }) => placeholder < formals.length))
       outer.suspend(() => undefined, `a function that ${name} calls writes to what it is passed`);
