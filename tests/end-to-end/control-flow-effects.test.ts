@@ -1,7 +1,20 @@
 // What loops and branches do beside giving results: writes to tensors from outside, random numbers, calls that the program counts.
 // Compiled, all of it is as eager mode leaves it.
 import { describe, expect, test } from '@jest/globals';
-import { compile, cond, grad, manualSeed, noGrad, ones, rand, scan, whileLoop, zeros } from 'tsinductor';
+import {
+  arange,
+  compile,
+  cond,
+  grad,
+  manualSeed,
+  noGrad,
+  ones,
+  rand,
+  scan,
+  tensor,
+  whileLoop,
+  zeros,
+} from 'tsinductor';
 import type { Tensor } from 'tsinductor';
 import { expectSame } from './control-flow-programs.ts';
 
@@ -198,5 +211,69 @@ describe('the condition of a loop', () => {
     const wanted = [make(first)(ones([2])), first, rand([2])];
     manualSeed(2);
     expectSame([compile(make(second), { backend: 'aot_eager' })(ones([2])), second, rand([2])], wanted);
+  });
+});
+
+describe('a check that fails in a loop or a branch', () => {
+  const list = arange(5).to('f32');
+  const take = (index: Tensor): Tensor => list.indexSelect(0, index.reshape([1])).sum();
+  const far = tensor([0, 1, 99, 2], { dtype: 'i64' });
+
+  test.each<readonly [string, (seen: Tensor) => unknown]>([
+    [
+      'scan',
+      (seen) =>
+        scan(
+          (c: Tensor, i: Tensor) => {
+            seen.add_(1);
+            return [c.add(take(i)).mul(rand([])), c];
+          },
+          zeros([]),
+          far,
+        ),
+    ],
+    [
+      'whileLoop',
+      (seen) =>
+        whileLoop(
+          (s: Tensor) => s.lt(100),
+          (s) => {
+            seen.add_(rand([]));
+            return s.add(take(s).add(1).to('i64'));
+          },
+          tensor(0, { dtype: 'i64' }),
+        ),
+    ],
+    [
+      'cond',
+      (seen) =>
+        cond(
+          far.sum().gt(0),
+          () => {
+            seen.add_(1);
+            return take(far.select(0, 2));
+          },
+          () => zeros([]),
+        ),
+    ],
+  ])('of %s leaves what was written and drawn before', (_, work) => {
+    const run = (mode: (fn: () => unknown) => () => unknown): unknown => {
+      const [seen, before] = [zeros([]), zeros([])];
+      manualSeed(6);
+      const call = mode(() => {
+        before.add_(1);
+        work(seen);
+        before.add_(10);
+      });
+      expect(call).toThrow(coded('INDEX_OUT_OF_RANGE'));
+      expect(call).toThrow(coded('INDEX_OUT_OF_RANGE'));
+      return [seen, before, rand([2])];
+    };
+    const wanted = run((fn) => fn);
+    for (const backend of ['aot_eager', 'inductor'] as const)
+      expectSame(
+        run((fn) => compile(fn, { backend, fullgraph: true })),
+        wanted,
+      );
   });
 });

@@ -55,6 +55,11 @@ export interface HostedGraph {
 
 export type TracedProgram = TracedGraph | HostedGraph;
 
+/** Whether functions of the program run in it, which may do more than give results: custom ops without a lowering, and launches. */
+export const callsHost = (program: TracedProgram): boolean =>
+  'parts' in program &&
+  program.parts.some((part) => (part.kind === 'flow' ? part.bodies.some(callsHost) : part.kind !== 'graph'));
+
 /** `hosts` are what the graph's host nodes call, in their order. Asks further questions about symbolic sizes. */
 export function tracedProgram(graph: Graph, hosts: TraceResult['hosts'], sizes: SizeEnvironment): TracedProgram {
   if (hosts.length === 0) return { graph, primitives: decompose(graph, sizes) };

@@ -6,6 +6,7 @@ import { withoutGradients, writesAreShared } from '@tsinductor/tensor/internal';
 import type { OutputAlias } from '@tsinductor/tensor/internal';
 import type { Tensor } from '@tsinductor/tensor';
 import { ClosedOver } from './closed-over.ts';
+import { callsHost } from '../hosted/hosted-graph.ts';
 import { CallSizes, namesOfSizes } from '../run/call-sizes.ts';
 import type { Executable } from '../run/executable.ts';
 import { DifferentiableCall, isUpdate, recordUpdate, whyNotDifferentiable } from './differentiable-call.ts';
@@ -163,7 +164,7 @@ export class Specialisation {
   /** Whether an error of a run says that a check failed, behind writes which eager mode would have done by then. */
   hasLeftUndone(error: unknown): boolean {
     const { graph, program } = this.#traced;
-    return isCheckFailure(error) && graph.mutations.length > 0 && !('parts' in program);
+    return isCheckFailure(error) && graph.mutations.length > 0 && !callsHost(program);
   }
 
   run(inputs: readonly Tensor[]): unknown {
