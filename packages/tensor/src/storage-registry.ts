@@ -90,6 +90,8 @@ export class StorageRegistry {
   readonly halfOfMemory: number = hostResources().totalMemory / 2;
   /** Storages in use, their bytes, and the most of these so far; what is dead counts until it is found. */
   count = 0;
+  /** How many storages were made so far. */
+  made = 0;
   bytesInUse = 0;
   peak = 0;
   #watcher: Watcher;

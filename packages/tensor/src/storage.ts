@@ -83,6 +83,8 @@ export class Storage {
   readonly device: Device;
   /** Whether a program can change the elements without anyone here knowing. */
   readonly isShared: boolean;
+  /** How many storages were made before it. */
+  readonly order: number;
   readonly #registry: StorageRegistry;
   /** Undefined once the memory was given back. */
   #lease: Lease | undefined;
@@ -103,6 +105,7 @@ export class Storage {
     this.byteLength = memory.byteLength;
     this.isShared = kind === 'shared';
     this.#registry = registryOf();
+    this.order = this.#registry.made++;
     this.#lease = lease;
     this.#position = position;
     this.#isReused = kind === 'pooled';

@@ -11,6 +11,7 @@ import { flowBranches, flowCondition, flowFunction, flowIndex } from './errors.t
 import { openNesting, requireForm } from './nesting.ts';
 import type { Nesting } from './nesting.ts';
 import { unmapped } from './levels.ts';
+import { OwnMemory } from './own-memory.ts';
 import { recordBranches } from './record-branches.ts';
 
 /**
@@ -97,7 +98,7 @@ const asIndex = (tensor: Tensor): Tensor => dispatchOne('to', [dispatchOne('resh
 function choose(name: string, index: Tensor, branches: readonly (() => unknown)[]): unknown {
   const taken = unmapped(index);
   if (processState.recorder?.flow === undefined && mappedOf(taken) === undefined)
-    return at(branches, Number(taken.item()))();
+    return runBranch(name, at(branches, Number(taken.item())));
   const opened: (Nesting | undefined)[] = branches.map(() => undefined);
   const flat = branches.map((branch, position) => (): readonly Tensor[] => {
     const made = openNesting(branch(), `a result of ${name}`);
@@ -108,4 +109,10 @@ function choose(name: string, index: Tensor, branches: readonly (() => unknown)[
   });
   const results = recordBranches({ name, index: taken, branches: flat });
   return at(opened, 0)?.around(results);
+}
+
+function runBranch(name: string, branch: () => unknown): unknown {
+  const memory = new OwnMemory();
+  const made = openNesting(branch(), `a result of ${name}`);
+  return made.around(memory.apart(made.tensors));
 }

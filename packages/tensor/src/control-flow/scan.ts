@@ -19,6 +19,7 @@ import { flowForm, flowFunction, flowLength } from './errors.ts';
 import type { FlatScan, FlatStep } from './flat.ts';
 import { openNesting, requireForm } from './nesting.ts';
 import type { Nesting } from './nesting.ts';
+import { OwnMemory } from './own-memory.ts';
 import { recordScan } from './record-scan.ts';
 
 /** Options of `scan`. */
@@ -140,13 +141,14 @@ function runScan({ run, init, xs, steps, isReverse }: FlatScan): readonly Tensor
   const count = processState.recorder?.sizes.toNumber(steps) ?? (steps.kind === 'int' ? steps.value : 0);
   if (count === 0) return withoutSteps({ run, init, xs });
   const made: (readonly Tensor[])[] = [];
+  const memory = new OwnMemory();
   let carry = init;
   for (let step = 0; step < count; step += 1) {
     const place = isReverse ? count - 1 - step : step;
     const row = xs.map((tensor) => dispatchOne('select', [tensor, 0, place]));
     const { carry: next, ys } = run(carry, row);
-    carry = next;
-    made[place] = ys;
+    carry = memory.apart(next);
+    made[place] = ys.map((tensor) => memory.copied(tensor));
   }
   return [...carry, ...at(made, 0).map((_, result) => joined(made.map((ys) => at(ys, result))))];
 }
@@ -156,7 +158,7 @@ function withoutSteps({ run, init, xs }: Pick<FlatScan, 'run' | 'init' | 'xs'>):
   const zeros = ({ dtype, shape }: Tensor): Tensor => dispatchOne('zeros', [shape.slice(1)], { dtype });
   const { ys } = withoutGradients(() => onStandIns(() => run(init, xs.map(zeros))));
   const empty = ys.map(({ dtype, shape }) => dispatchOne('zeros', [[0, ...shape]], { dtype }));
-  return [...init, ...empty];
+  return [...new OwnMemory().apart(init), ...empty];
 }
 
 function onStandIns<T>(work: () => T): T {

@@ -11,6 +11,7 @@ import { flowCondition, flowFunction } from './errors.ts';
 import type { FlatWhile } from './flat.ts';
 import { unmapped } from './levels.ts';
 import { openNesting, requireForm } from './nesting.ts';
+import { OwnMemory } from './own-memory.ts';
 import { recordWhile } from './record-while.ts';
 
 /**
@@ -95,14 +96,15 @@ interface ProgramLoop extends Pick<FlatWhile, 'body'> {
 
 /** As a loop of the program. Under vmap, samples that are through keep their state. */
 function runWhile({ condition, body, first }: ProgramLoop, init: readonly Tensor[]): readonly Tensor[] {
+  const memory = new OwnMemory();
   let state = init;
   let holds = first ?? condition(state);
   while (typeof holds === 'boolean' ? holds : isAnyTrue(holds)) {
     const next = body(state);
-    state = typeof holds === 'boolean' ? next : chosen(holds, next, state);
+    state = memory.apart(typeof holds === 'boolean' ? next : chosen(holds, next, state));
     holds = condition(state);
   }
-  return state;
+  return state === init ? memory.apart(init) : state;
 }
 
 /** Each sample's next state where the condition holds for it. */
