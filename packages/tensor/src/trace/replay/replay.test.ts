@@ -160,6 +160,21 @@ describe('something else', () => {
     for (const make of inputs) expect(callOn(host, program, make).recorded).toBe(0);
   });
 
+  test('one argument twice where there were two, between other inputs', () => {
+    const host = new Interpreting();
+    const one = floats(1);
+    const program: Program = (x, y, z) => {
+      const made = x.sin();
+      for (const other of [z, made]) {
+        read(one.neg());
+        z.sub(other);
+        y.copy_(x);
+      }
+      return one.clone();
+    };
+    for (let turn = 0; turn < 4; turn += 1) callOn(host, program, () => [...pair(), arange(4).to('f32').add(7)]);
+  });
+
   test('arguments that share memory which is written to', () => {
     const host = new Interpreting();
     const program: Program = (x, y) => {

@@ -21,7 +21,7 @@ import type { Source } from '../source.ts';
 import type { Memory, TracedView } from '../traced-memory.ts';
 import { allHold, declareSizes, hasForm } from './form.ts';
 import type { NumberSlot } from './number-slot.ts';
-import { areLiftable, isSame, isSameCall } from './same-call.ts';
+import { areLiftable, isMetTwice, isSame, isSameCall } from './same-call.ts';
 import { isSpelled } from './spelling.ts';
 import type {
   CallStep,
@@ -265,7 +265,8 @@ export class Replay {
   /** Whether the tensors stand in the step's places; then its results are the last ones. */
   #take(step: CallStep, tensors: readonly Tensor[], numbers: readonly number[]): boolean {
     const { operands, lifted } = step;
-    for (let i = 0; i < operands.length; i += 1) if (!this.#isAt(at(operands, i), at(tensors, i))) return false;
+    for (let i = 0; i < operands.length; i += 1)
+      if (!this.#isAt(at(operands, i), at(tensors, i)) || isMetTwice(operands, tensors, i)) return false;
     if (lifted.length > 0 && !areLiftable(step, numbers)) return false;
     const met = this.inputs.length;
     for (let i = 0; i < operands.length; i += 1) {

@@ -1,9 +1,11 @@
 // Whether a call is one that was recorded before, but for its tensors, and for numbers that are inputs of the segment.
+import { at } from '@tsinductor/base';
 import { isList, isScalar, isValue } from '@tsinductor/graph';
 import type { Arg } from '@tsinductor/graph';
 import type { BoundCall } from '../../bound-call.ts';
+import type { Tensor } from '../../tensor.ts';
 import { mayBeLifted } from '../number-operand.ts';
-import type { CallStep } from './step.ts';
+import type { CallStep, Place } from './step.ts';
 
 /** Puts the numbers that are inputs into `numbers`. */
 export function isSameCall({ call, lifted }: CallStep, made: BoundCall, numbers: number[]): boolean {
@@ -25,6 +27,10 @@ export function isSameCall({ call, lifted }: CallStep, made: BoundCall, numbers:
 /** Whether these numbers may be inputs as those of the first time were. */
 export const areLiftable = ({ call, lifted }: CallStep, numbers: readonly number[]): boolean =>
   lifted.every(({ slot }, position) => mayBeLifted(call.operator, numbers[position] ?? NaN, slot.dtype));
+
+/** Whether an operand that would be an input first met here is one of those before it: where two inputs are met there are two tensors. */
+export const isMetTwice = (operands: readonly Place[], tensors: readonly Tensor[], position: number): boolean =>
+  at(operands, position).kind === 'new' && tensors.indexOf(at(tensors, position)) < position;
 
 function isSameArg(known: Arg | undefined, arg: Arg): boolean {
   if (isValue(arg)) return isValue(known) && known.node === arg.node;
