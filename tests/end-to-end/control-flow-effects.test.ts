@@ -358,3 +358,37 @@ describe('results are memory of their own, also where a function gives', () => {
     for (let turn = 0; turn < 2; turn += 1) expectSame(inSegments(ones([2])), wanted);
   });
 });
+
+describe('a function that writes to what the loop around it goes over', () => {
+  test.each<readonly [string, (x: Tensor) => unknown]>([
+    [
+      'as rows that are copied in a graph',
+      (x) =>
+        scan(
+          (c: Tensor, r: Tensor) => {
+            const [last] = scan((d: Tensor) => [d.add(x.copy_(c)), []], r, undefined, { length: 2 });
+            return [c.add(last), r];
+          },
+          ones([3]),
+          x.reshape([3, 1]).expand([3, 3]),
+        ),
+    ],
+    [
+      'as the state that is copied in a graph',
+      (x) =>
+        whileLoop(
+          (s: Tensor) => s.sum().lt(99),
+          (s) => {
+            x.narrow(0, 0, 1).add_(1);
+            return s.mul(2).add(x.sum());
+          },
+          x.narrow(0, 0, 1).expand([3]),
+        ),
+    ],
+  ])('%s', (_, program) => {
+    const make = (): Tensor => tensor([1, 2, 3]).to('f32');
+    const [first, second] = [make(), make()];
+    const compiled = compile((x: Tensor) => program(x), { backend: 'aot_eager' });
+    for (let turn = 0; turn < 2; turn += 1) expectSame([compiled(second), second], [program(first), first]);
+  });
+});

@@ -3,7 +3,7 @@ import { invariant } from '@tsinductor/base';
 import { withoutGradients } from '../autograd/grad-mode.ts';
 import { processState } from '../process-state.ts';
 import { randomState } from '../random.ts';
-import type { BodyRun, Formal, OpenBody, Recorder } from '../recorder.ts';
+import type { BodyRun, FlowCall, Formal, OpenBody, Recorder } from '../recorder.ts';
 import type { Tensor } from '../tensor.ts';
 
 type FlowRecorder = Required<Pick<Recorder, 'flow' | 'openBody' | 'writesTo'>>;
@@ -20,14 +20,26 @@ export function flowRecorder(): FlowRecorder {
 export const openBody = (name: string, formals: readonly Formal[], run: BodyRun): OpenBody =>
   withoutGradients(() => flowRecorder().openBody(name, formals, run));
 
-/** For a gradient that computes again from tensors: what it calls, to leave the trace where one of them was written to since. */
-export function requireUnchanged(name: string, tensors: readonly Tensor[]): () => void {
+/** What leaves the trace, for `reason`, where one of the tensors was written to since. */
+export function requireUnchanged(tensors: readonly Tensor[], reason: string): () => void {
   // Random numbers are saved, and drawn again.
   const kept = tensors.filter((tensor) => tensor !== randomState());
   const writes = (): readonly number[] => kept.map((tensor) => flowRecorder().writesTo(tensor));
   const before = writes();
   return () => {
     if (writes().some((count, position) => count !== before[position]))
-      processState.recorder?.suspend(() => undefined, `a tensor that ${name} needs for its gradient is written to`);
+      processState.recorder?.suspend(() => undefined, reason);
   };
+}
+
+/** The same for what a gradient computes again from. */
+export const requireForGradient = (name: string, tensors: readonly Tensor[]): (() => void) =>
+  requireUnchanged(tensors, `a tensor that ${name} needs for its gradient is written to`);
+
+/** Records a loop over `given`, of which the node may have copies: eager mode would see what its functions write to them. */
+export function recordLoop(call: FlowCall, given: readonly Tensor[]): readonly Tensor[] {
+  const check = requireUnchanged(given, `a function that ${call.name} calls writes to what the loop goes over`);
+  const results = flowRecorder().flow(call);
+  check();
+  return results;
 }

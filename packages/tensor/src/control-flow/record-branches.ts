@@ -13,7 +13,7 @@ import type { MapLevel } from '../mapping/level.ts';
 import { processState } from '../process-state.ts';
 import type { Tensor } from '../tensor.ts';
 import type { OpenBody } from '../recorder.ts';
-import { flowRecorder, openBody, requireUnchanged } from './bodies.ts';
+import { flowRecorder, openBody, requireForGradient } from './bodies.ts';
 import type { FlatBranches } from './flat.ts';
 import { Differing } from './levels.ts';
 import { randomState, savedRandomState, withRandomState } from '../random.ts';
@@ -28,7 +28,7 @@ function branchAt(flat: FlatBranches, levels: readonly MapLevel[]): readonly Ten
   const { edges, captures, isRandom } = metOutside(flat, levels);
   if (edges.length === 0) return branchWhole(flat, levels);
   const state = isRandom ? savedRandomState() : undefined;
-  const checkCaptures = requireUnchanged(flat.name, captures);
+  const checkCaptures = requireForGradient(flat.name, captures);
   const results = branchWhole(flat, levels);
   recordEdges(flat.name, { edges, results }, (cotangents) => {
     checkCaptures();

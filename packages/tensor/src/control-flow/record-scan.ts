@@ -14,9 +14,9 @@ import type { MapLevel } from '../mapping/level.ts';
 import { processState } from '../process-state.ts';
 import { indexesOf } from '../symbolic-shape.ts';
 import type { Tensor } from '../tensor.ts';
-import type { OpenBody } from '../recorder.ts';
+import type { FlowCall, OpenBody } from '../recorder.ts';
 import { randomState, savedRandomState, withRandomState } from '../random.ts';
-import { flowRecorder, openBody, requireUnchanged } from './bodies.ts';
+import { openBody, recordLoop, requireForGradient } from './bodies.ts';
 import type { FlatScan, FlatStep } from './flat.ts';
 import { Differing, rowsAtLevel, wholeRows } from './levels.ts';
 import { zerosOf } from './scan.ts';
@@ -105,7 +105,7 @@ function recordWhole(given: FlatScan): readonly Tensor[] {
     const body = openStep(flat);
     const { length } = flat.init;
     const operands = [...flat.init, ...flat.xs];
-    return flowRecorder().flow({
+    const call: FlowCall = {
       kind: 'flow',
       form: 'scan',
       name: flat.name,
@@ -116,7 +116,8 @@ function recordWhole(given: FlatScan): readonly Tensor[] {
       bodies: [body],
       steps: flat.steps,
       isReverse: flat.isReverse,
-    });
+    };
+    return recordLoop(call, [...given.init, ...given.xs]);
   });
 }
 
@@ -143,8 +144,8 @@ function metOutside(flat: FlatScan, levels: readonly MapLevel[]): Pick<Tracked, 
 function scanTracked(tracked: Tracked): readonly Tensor[] {
   const { flat, levels, edges, captures } = tracked;
   const keeping = keepingStarts(tracked);
-  const checkCaptures = requireUnchanged(flat.name, [...captures, ...flat.xs]);
-  const checkInit = requireUnchanged(flat.name, flat.init);
+  const checkCaptures = requireForGradient(flat.name, [...captures, ...flat.xs]);
+  const checkInit = requireForGradient(flat.name, flat.init);
   const all = scanWhole(keeping, levels);
   const { length } = startsOf(tracked, flat.init);
   const results = all.slice(0, all.length - length);

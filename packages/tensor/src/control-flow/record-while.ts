@@ -7,8 +7,9 @@ import { dispatchOne } from '../dispatch.ts';
 import { outside } from '../mapping/level.ts';
 import type { MapLevel } from '../mapping/level.ts';
 import { processState } from '../process-state.ts';
+import type { FlowCall } from '../recorder.ts';
 import type { Tensor } from '../tensor.ts';
-import { flowRecorder, openBody } from './bodies.ts';
+import { openBody, recordLoop } from './bodies.ts';
 import type { FlatWhile } from './flat.ts';
 import { Differing } from './levels.ts';
 import { contiguous } from './record-scan.ts';
@@ -75,7 +76,7 @@ function openBoth({ condition, body, init }: FlatWhile): [ReturnType<typeof open
 const recordWhole = (flat: FlatWhile): readonly Tensor[] =>
   withoutGradients(() => {
     const init = flat.init.map(contiguous);
-    return flowRecorder().flow({
+    const call: FlowCall = {
       kind: 'flow',
       form: 'while',
       name,
@@ -84,5 +85,6 @@ const recordWhole = (flat: FlatWhile): readonly Tensor[] =>
       carried: init.map((_, position) => ({ operand: position, output: position })),
       stacked: [],
       bodies: openBoth({ ...flat, init }),
-    });
+    };
+    return recordLoop(call, flat.init);
   });
