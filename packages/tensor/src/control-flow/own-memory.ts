@@ -1,13 +1,15 @@
 // Results of loops and branches that the program runs itself. In a graph they are values: memory of their own, that a write to something
 // else does not change. So they are here, where a function may give what it was passed, or a tensor from outside, as it is.
 import { dispatchOne } from '../dispatch.ts';
+import { processState } from '../process-state.ts';
 import { registryOf } from '../storage.ts';
 import type { Storage } from '../storage.ts';
 import type { Tensor } from '../tensor.ts';
 
 /** What a loop or a branch makes from now on is its own. */
 export class OwnMemory {
-  readonly #before = registryOf().made;
+  /** Where operators are recorded, what is computed later may be of a tensor that was there before. */
+  readonly #before = processState.recorder === undefined ? registryOf().made : Infinity;
 
   /** The tensors, with copies of those that lie in memory that is older, or that one before them lies in. */
   apart(tensors: readonly Tensor[]): readonly Tensor[] {
@@ -28,7 +30,7 @@ export class OwnMemory {
   }
 }
 
-/** Undefined for what is recorded: whether others show its memory is not known. */
+/** Undefined for what has no memory yet. */
 function storageOf({ backing }: Tensor): Storage | undefined {
   if (backing.kind === 'mapped') return storageOf(backing.whole);
   return backing.kind === 'placed' ? backing.storage : undefined;
