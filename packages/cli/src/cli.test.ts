@@ -69,9 +69,7 @@ describe('config', () => {
   test('shows what becomes of every other name that is known', async () => {
     const said = async (name: string): Promise<string> => (await run(['config', name])).out;
     expect(await said('NUM_BUILDERS')).toMatch(/NUM_BUILDERS +sets compileThreads/);
-    expect(await said('max_autotune')).toMatch(
-      /not built yet[^]*TORCHINDUCTOR_MAX_AUTOTUNE_POINTWISE +it waits for tuning/,
-    );
+    expect(await said('max_autotune_pointwise')).toMatch(/not built yet[^]*_AUTOTUNE_POINTWISE +it waits for tuning/);
     expect(await said('group_fusion')).toMatch(/without effect[^]*group_fusion +torch has/);
     expect(await said('cpp_wrapper')).toMatch(/no setting here[^]*There is no other wrapper/);
     expect(await said('torchLogs')).not.toContain('not built yet');
