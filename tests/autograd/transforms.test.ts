@@ -86,6 +86,18 @@ describe('grad', () => {
   });
 });
 
+test.each(['sum', 'prod', 'amin', 'amax', 'mean'])('nothing is scattered without indices: %s', (reduce) => {
+  const none = zeros([4, 4, 0], { dtype: 'i64' });
+  const loss = (a: Tensor, b: Tensor): Tensor =>
+    a
+      .scatterReduce(0, none, b, reduce as 'sum')
+      .square()
+      .sum();
+  const [a, b] = [ones([2, 2, 2]), ones([2, 2, 2])];
+  const [ofA, ofB] = grad(loss, { argnums: [0, 1] })(a, b);
+  expect([ofA.eq(2).all().item(), ofB.eq(0).all().item()]).toEqual([true, true]);
+});
+
 describe('vjp, jvp and linearize', () => {
   const fn = (a: Tensor, b: { c: Tensor }): [Tensor, Tensor] => [a.mul(b.c), a.sin()];
 
@@ -99,6 +111,24 @@ describe('vjp, jvp and linearize', () => {
         [scale, 2 * scale, 3 * scale],
       ]);
     }
+  });
+
+  test('jvp of running sums of exponentials, which lie close together or far apart', () => {
+    const running = (a: Tensor): Tensor => a.logcumsumexp(0);
+    const [, tangents] = jvp(running, [x], [f64([1, 1, 1])]);
+    expect(tangents.sub(1).abs().amax().item()).toBeLessThan(1e-12);
+    const weighted = (a: Tensor): Tensor =>
+      running(a)
+        .mul(f64([1, -2, 0.5]))
+        .sum();
+    expect(
+      grad(weighted)(f64([-800, 0, 700]))
+        .sub(f64([1, -2, 0.5]))
+        .abs()
+        .amax()
+        .item(),
+    ).toBeLessThan(1e-12);
+    expect(hessian(weighted)(x).isnan().any().item()).toBe(false);
   });
 
   test('jvp is the derivative along tangents', () => {

@@ -132,6 +132,8 @@ function scatterMultiply(
 
 const scatter = ofFirst((c, { a, results }, g) => {
   const out = at(results, 0);
+  // Without indices nothing is written, whatever their other sizes are.
+  if (c.sizes.isZero(c.count(a.tensor('index')))) return [g];
   switch (a.string('mode')) {
     case 'set':
       return scatterSet(c, a, g);

@@ -1,6 +1,7 @@
 // Gradients of reductions and scans. What several elements share alike (a maximum that occurs twice) is shared out evenly, as
 // in PyTorch; products have a gradient where elements are zero, too.
 import { at } from '@tsinductor/base';
+import type { DType } from '@tsinductor/base';
 import type { ArgumentReader } from '../argument-reader.ts';
 import type { Composer } from '../composer.ts';
 import { float } from '../composer.ts';
@@ -84,17 +85,39 @@ const runningExtreme = (positions: string): GradientRule =>
     return [c.scatter(zeros(c, x), dim, { index, source: g, mode: 'add' })];
   });
 
-/** In logarithms, apart for positive and negative cotangents, so that no exponential overflows. */
+/** The most that a row's running results may be apart, so that exponentials of their distances are ordinary numbers. */
+const mostApart = (dtype: DType): number => (dtype === 'f64' ? 600 : 80);
+
+/**
+ * The sum over later results of g exp(x - out): as it stands, which is linear in g, where a row's results are close together; else in
+ * logarithms, apart for positive and negative cotangents, so that no exponential overflows.
+ */
 const cumlogsumexp = ofFirst((c, { a, results }, g) => {
   const [x, dim, out] = [inputOf(a), a.int('dim'), at(results, 0)];
+  if (c.sizes.isZero(c.size(x, dim))) return [c.op('mul', g, x)];
+  const [last, first] = ['amax', 'amin'].map((extreme) => c.reduce(extreme, out, { dims: [dim], keepdim: true })) as [
+    ValueRef,
+    ValueRef,
+  ];
+  const isClose = c.op('lt', c.op('sub', last, first), float(mostApart(c.dtype(x))));
+  // Neither way may meet what is for the other, as derivatives of what is not taken are multiplied by 0.
+  const ifClose = (value: ValueRef): ValueRef => c.where(isClose, value, zeros(c, value));
+  const ifApart = (value: ValueRef): ValueRef => c.where(isClose, c.op('add', zeros(c, value), float(1)), value);
+  const shift = ifClose(c.op('mul', c.op('add', last, first), float(0.5)));
+  const laterSums = (value: ValueRef, sum: string): ValueRef =>
+    c.flip(c.call(sum, [c.flip(value, [dim])], { dim }), [dim]);
+  const close = c.op(
+    'mul',
+    laterSums(c.op('mul', g, c.op('exp', c.op('sub', shift, ifClose(out)))), 'cumsum'),
+    c.op('exp', c.op('sub', ifClose(x), shift)),
+  );
   const flowing = (part: ValueRef): ValueRef => {
-    const scaled = c.op('sub', c.op('log', part), out);
-    const summed = c.flip(c.call('cumlogsumexp', [c.flip(scaled, [dim])], { dim }), [dim]);
-    return c.op('exp', c.op('add', summed, x));
+    const scaled = c.op('sub', c.op('log', ifApart(part)), out);
+    return c.op('exp', c.op('add', laterSums(scaled, 'cumlogsumexp'), x));
   };
   const positive = c.op('maximum', g, zeros(c, g));
   const negative = c.op('maximum', c.op('neg', g), zeros(c, g));
-  return [c.op('sub', flowing(positive), flowing(negative))];
+  return [c.where(isClose, close, c.op('sub', flowing(positive), flowing(negative)))];
 });
 
 export const reductionRules: Readonly<Record<string, GradientRule>> = {
