@@ -106,14 +106,24 @@ const offIntegers = (input: Tensor): Tensor =>
 const weightsFor = ({ shape, numel }: Tensor): Tensor =>
   tensor(Float64Array.from({ length: numel }, (_, k) => Math.cos(1 + 2.3 * k) + 1.5)).reshape([...shape]);
 
+/** All values that the program makes of its float inputs. */
+function valuesOf({ program, inputs, floats }: Point, given: readonly Tensor[]): readonly Tensor[] {
+  manualSeed(program.seed);
+  const values = inputs.map((input, position) => given[floats.indexOf(position)] ?? input);
+  for (const step of program.steps) values.push(...runStep(step, values));
+  return values.slice(inputs.length);
+}
+
+/** Beyond it a step of the differences is less than what rounding makes of a value. */
+const largest = 1e12;
+
+const isTooLarge = (value: Tensor): boolean =>
+  isTensor(value) && isFloat(value.dtype) && value.numel > 0 && value.abs().gt(largest).any().item();
+
 /** The program as a function of its float inputs to one number. */
-function lossOf({ program, inputs, floats }: Point): (...given: readonly Tensor[]) => Tensor {
+function lossOf(point: Point): (...given: readonly Tensor[]) => Tensor {
   return (...given) => {
-    manualSeed(program.seed);
-    const values = inputs.map((input, position) => given[floats.indexOf(position)] ?? input);
-    for (const step of program.steps) values.push(...runStep(step, values));
-    const terms = values
-      .slice(inputs.length)
+    const terms = valuesOf(point, given)
       .filter((value) => isTensor(value) && value.dtype === 'f64' && value.numel > 0)
       .map((value) => value.mul(weightsFor(value)).sum());
     const [first, ...rest] = terms;
@@ -175,6 +185,7 @@ function judge(point: Point, { seed, index, label, isWhole }: Judging): Gradient
   const failed = (detail: string): GradientVerdict => ({ status: 'failed', label, detail, program });
   const open = (reason: string): GradientVerdict => ({ status: 'open', label, reason });
 
+  if (valuesOf(point, at0).some(isTooLarge)) return open('its values are too large');
   const slope = slopeOf(valueAt);
   if (slope === undefined) return open('the differences do not settle');
   const argnums = at0.map((_, position) => position);
