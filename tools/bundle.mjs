@@ -121,8 +121,8 @@ const passOn = (name) =>
     ? `export function ${name}(...args) { return Reflect.construct(load().${name}, args); }`
     : `export const ${name} = (...args) => load().${name}(...args);`;
 
-/** Texts that print code, far from what a user calls: short names of their own make the package smaller by a twentieth. */
-const nameless = ['codegen-cpp', 'codegen-cuda'];
+/** Texts that make code of graphs, far from what a user calls: short names of their own make the package smaller by a twentieth. */
+const nameless = ['codegen-cpp', 'codegen-cuda', 'codegen-js', 'lowering', 'scheduler'];
 
 /** Writes a text of these entries. */
 const writeText = (chosen, { outfile, plugins, define = {}, minifyIdentifiers = false }) =>

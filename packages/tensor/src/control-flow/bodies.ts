@@ -21,7 +21,7 @@ export const openBody = (name: string, formals: readonly Formal[], run: BodyRun)
   withoutGradients(() => flowRecorder().openBody(name, formals, run));
 
 /** What leaves the trace, for `reason`, where one of the tensors was written to since. */
-export function requireUnchanged(tensors: readonly Tensor[], reason: string): () => void {
+function requireUnchanged(tensors: readonly Tensor[], reason: string): () => void {
   // Random numbers are saved, and drawn again.
   const kept = tensors.filter((tensor) => tensor !== randomState());
   const writes = (): readonly number[] => kept.map((tensor) => flowRecorder().writesTo(tensor));
