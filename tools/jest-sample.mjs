@@ -15,10 +15,10 @@ console.log(
   `of ${String(Object.keys(slowSuites).length)} slow suites sample ${String(sample + 1)} of ${String(samples)} is run; left to \`npm run test:all\`:\n${left.map((name) => `  ${name}`).join('\n')}`,
 );
 const jest = ['--experimental-vm-modules', '--no-warnings', 'node_modules/jest/bin/jest.js'];
-const ignored = left.flatMap((name) => ['--testPathIgnorePatterns', `${name.replaceAll('.', '\\.')}$`]);
 const usual = ['/node_modules/', '-full\\.test\\.ts$', 'tests/structure/native\\.test\\.ts$'];
-const always = usual.flatMap((pattern) => ['--testPathIgnorePatterns', pattern]);
-const { status } = spawnSync(process.execPath, [...jest, ...always, ...ignored, ...process.argv.slice(2)], {
+const patterns = [...usual, ...left.map((name) => `${name.replaceAll('.', '\\.')}$`)];
+const ignored = patterns.map((pattern) => `--testPathIgnorePatterns=${pattern}`);
+const { status } = spawnSync(process.execPath, [...jest, ...ignored, ...process.argv.slice(2)], {
   cwd: root,
   stdio: 'inherit',
 });
