@@ -188,6 +188,26 @@ describe('flexAttention', () => {
     }
   });
 
+  test('sizes may change', () => {
+    const [options] = forms['a window behind the row'] ?? [{}];
+    const flex: Attention = (...parts) => flexAttention(...parts, options);
+    const compiled = compile(flex, { dynamic: true });
+    for (const rows of [40, 57, 90]) {
+      const inputs = given({ rows });
+      expect(farthest(compiled(...inputs), flex(...inputs))).toBeLessThan(2e-6);
+    }
+  });
+
+  test('without keys rows are 0', () => {
+    const both = (...parts: Given): [Tensor, Tensor] => flexAttention(...parts, { returnLse: true });
+    for (const run of [both, compile(both)]) {
+      const [out, lse] = run(...given({ rows: 5, columns: 0 }));
+      expect([out.shape, out.eq(0).all().item()]).toEqual([[2, 4, 5, 8], true]);
+      expect([lse.shape, lse.eq(-Infinity).all().item()]).toEqual([[2, 4, 5], true]);
+    }
+    expect(flexAttention(...given({ rows: 0 })).shape).toEqual([2, 4, 0, 8]);
+  });
+
   test('is mapped as other functions are', () => {
     const [q, k, v] = given();
     const [options] = forms['slopes that fall with the distance'] ?? [{}];

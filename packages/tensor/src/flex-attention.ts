@@ -8,6 +8,7 @@ import { checkOptions } from './given-options.ts';
 import { located } from './location.ts';
 import { vmap } from './mapping/vmap.ts';
 import { float } from './scalars.ts';
+import { indexesOf } from './symbolic-shape.ts';
 import { isTensor } from './tensor.ts';
 import type { Tensor } from './tensor.ts';
 
@@ -110,6 +111,7 @@ interface Attended {
 }
 
 function attention({ query, key, value }: Operands, options: FlexAttentionOptions): Attended {
+  if (hasNoRows(key)) return withoutKeys({ query, key, value });
   const { scoreMod, maskMod, scale = 1 / Math.sqrt(query.size(-1)), enableGqa = false } = options;
   const shared = (x: Tensor): Tensor => (enableGqa ? forHeads(query, x) : x);
   const products = widened(call('matmul', query, call('transpose', shared(key), -2, -1)));
@@ -124,6 +126,18 @@ function attention({ query, key, value }: Operands, options: FlexAttentionOption
   const weights = call('mul', powers, call('reciprocal', whole));
   const out = call('matmul', call('to', weights, query.dtype), shared(value));
   return { out, lse: call('squeeze', call('add', call('log', sum), shift), -1) };
+}
+
+function hasNoRows({ shape }: Tensor): boolean {
+  const rows = indexesOf(shape)[2];
+  return rows?.kind === 'int' && rows.value === 0;
+}
+
+/** As rows that a mask keeps all columns out of. */
+function withoutKeys({ query, key, value }: Operands): Attended {
+  const products = call('matmul', query, call('transpose', key, -2, -1));
+  const sum = dispatchOne('sum', [widened(products), -1]);
+  return { out: call('matmul', products, value), lse: call('log', sum) };
 }
 
 /**
@@ -155,7 +169,7 @@ function modified(scores: Tensor, { scoreMod, maskMod }: FlexAttentionOptions): 
     if (maskMod === undefined) return changed;
     return call('where', checked('maskMod', maskMod(...place), 'bool'), changed, float(-Infinity));
   };
-  const places = scores.shape.map((size) => call('arange', size)) as ScorePlace;
+  const places = [0, 1, 2, 3].map((axis) => call('arange', scores.size(axis))) as ScorePlace;
   // From the innermost axis, that of columns, outward.
   const ofAll = [3, 2, 1, 0].reduce<typeof ofOne>(
     (fn, axis) => vmap(fn, { inAxes: [0, ...places.map((_, other) => (other === axis ? 0 : null))] as never }),
