@@ -3,6 +3,7 @@
 import { spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
+import config from '../jest.config.mjs';
 import { samples, sampleOfCommit, slowSuites, suitesOf } from './slow-suites.mjs';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
@@ -15,7 +16,7 @@ console.log(
   `of ${String(Object.keys(slowSuites).length)} slow suites sample ${String(sample + 1)} of ${String(samples)} is run; left to \`npm run test:all\`:\n${left.map((name) => `  ${name}`).join('\n')}`,
 );
 const jest = ['--experimental-vm-modules', '--no-warnings', 'node_modules/jest/bin/jest.js'];
-const usual = ['/node_modules/', '-full\\.test\\.ts$', 'tests/structure/native\\.test\\.ts$'];
+const usual = config.testPathIgnorePatterns.map((pattern) => pattern.replace('<rootDir>/', ''));
 const patterns = [...usual, ...left.map((name) => `${name.replaceAll('.', '\\.')}$`)];
 const ignored = patterns.map((pattern) => `--testPathIgnorePatterns=${pattern}`);
 const { status } = spawnSync(process.execPath, [...jest, ...ignored, ...process.argv.slice(2)], {

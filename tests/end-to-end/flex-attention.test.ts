@@ -206,6 +206,8 @@ describe('flexAttention', () => {
       expect([lse.shape, lse.eq(-Infinity).all().item()]).toEqual([[2, 4, 5], true]);
     }
     expect(flexAttention(...given({ rows: 0 })).shape).toEqual([2, 4, 0, 8]);
+    const shared = given({ heads: 6, shared: 2, rows: 5, columns: 0 });
+    expect(flexAttention(...shared, { enableGqa: true }).shape).toEqual([2, 6, 5, 8]);
   });
 
   test('is mapped as other functions are', () => {
@@ -232,6 +234,7 @@ describe('flexAttention', () => {
       /maskMod gives f32/,
     ],
     ['a number', () => flexAttention(...given(), { scoreMod: () => 3 as never }), /scoreMod gives 3/],
+    ['a scale that is no number', () => flexAttention(...given(), { scale: 'x' as never }), /scale is /],
     ['no function', () => flexAttention(...given(), { maskMod: true as never }), /maskMod is true/],
     ['unknown options', () => flexAttention(...given(), { isCausal: true } as never), /isCausal/],
     [

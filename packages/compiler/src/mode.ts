@@ -41,7 +41,10 @@ interface Asked {
 export function configUnder(base: Config, { mode, patch }: Asked): Config {
   const underMode = mode === undefined || mode === 'default' ? base : withConfig(base, patches[mode], 'options');
   const given = patch === undefined ? underMode : withConfig(underMode, patch, 'options');
-  return given.maxAutotune && !given.benchmarkFusion ? withConfig(given, measured, 'options') : given;
+  if (!given.maxAutotune) return given;
+  // What it implies lies below the options of the call, as a mode does.
+  const underAll = withConfig(underMode, measured, 'options');
+  return patch === undefined ? underAll : withConfig(underAll, patch, 'options');
 }
 
 /** Throws UserError MODE_NOT_BUILT where the mode has a part on that device that is not built. */

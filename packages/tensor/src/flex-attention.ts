@@ -75,6 +75,8 @@ export function flexAttention(
     for (const what of ['scoreMod', 'maskMod'] as const)
       if (options[what] !== undefined && typeof options[what] !== 'function')
         throw badArgument(name, `${what} is ${describe(options[what])}`, 'give a function over tensors');
+    if (options.scale !== undefined && !Number.isFinite(options.scale))
+      throw badArgument(name, `scale is ${describe(options.scale)}`, 'give a finite number');
     const { out, lse } = attention({ query, key, value }, options);
     return options.returnLse === true ? [out, lse] : out;
   } catch (error) {
@@ -111,10 +113,10 @@ interface Attended {
 }
 
 function attention({ query, key, value }: Operands, options: FlexAttentionOptions): Attended {
-  if (hasNoRows(key)) return withoutKeys({ query, key, value });
   const { scoreMod, maskMod, scale = 1 / Math.sqrt(query.size(-1)), enableGqa = false } = options;
-  const shared = (x: Tensor): Tensor => (enableGqa ? forHeads(query, x) : x);
-  const products = widened(call('matmul', query, call('transpose', shared(key), -2, -1)));
+  const [keys, values] = enableGqa ? [forHeads(query, key), forHeads(query, value)] : [key, value];
+  const products = widened(call('matmul', query, call('transpose', keys, -2, -1)));
+  if (hasNoRows(key)) return withoutKeys(products, call('to', products, query.dtype), values);
   const scores = modified(call('mul', products, float(scale)), options);
   // A row without keys has the powers 0, whose sum 1 stands for.
   const most = dispatchOne('amax', [scores, -1], { keepdim: true });
@@ -124,7 +126,7 @@ function attention({ query, key, value }: Operands, options: FlexAttentionOption
   const sum = dispatchOne('sum', [powers, -1], { keepdim: true });
   const whole = maskMod === undefined ? sum : call('where', call('eq', sum, 0), float(1), sum);
   const weights = call('mul', powers, call('reciprocal', whole));
-  const out = call('matmul', call('to', weights, query.dtype), shared(value));
+  const out = call('matmul', call('to', weights, query.dtype), values);
   return { out, lse: call('squeeze', call('add', call('log', sum), shift), -1) };
 }
 
@@ -134,11 +136,10 @@ function hasNoRows({ shape }: Tensor): boolean {
 }
 
 /** As rows that a mask keeps all columns out of. */
-function withoutKeys({ query, key, value }: Operands): Attended {
-  const products = call('matmul', query, call('transpose', key, -2, -1));
-  const sum = dispatchOne('sum', [widened(products), -1]);
-  return { out: call('matmul', products, value), lse: call('log', sum) };
-}
+const withoutKeys = (products: Tensor, weights: Tensor, values: Tensor): Attended => ({
+  out: call('matmul', weights, values),
+  lse: call('log', dispatchOne('sum', [products, -1])),
+});
 
 /**
  * What is a power of less than 1e-34 of its row's largest is 0: scores that fall with the distance come to many that are subnormal, which

@@ -1,10 +1,8 @@
 // The clock of measured fusion: a schedule becomes a library, runs on memory of its own, and the median of its times is told.
-// Integers are zero, so that every index is in range, and floats are bytes that make an ordinary number of every format.
 import { at, dtypeInfo, invariant, isFloat, stableHash } from '@tsinductor/base';
 import { generateCpp } from '@tsinductor/codegen-cpp';
 import type { Config } from '@tsinductor/config';
-import { constantValue } from '@tsinductor/ir';
-import type { BufferId, Index, Schedule } from '@tsinductor/ir';
+import type { BufferId, Schedule } from '@tsinductor/ir';
 import { acquireBlock, releaseBlock } from '@tsinductor/tensor/internal';
 import type { Measure } from '@tsinductor/scheduler';
 import { doBench } from '../profile/do-bench.ts';
@@ -13,6 +11,7 @@ import type { NativeMachine } from './machine.ts';
 import type { CppContext } from './pipeline.ts';
 import { targetOf } from './stage-options.ts';
 import { constantsBlock } from '../run/plan.ts';
+import { fillForTrial, trialSize } from './tuning/trial-memory.ts';
 import { tuneContractions, tunesContractions } from './tuning/tune-contractions.ts';
 import { isClocked } from '../profile/open-profile.ts';
 
@@ -47,7 +46,7 @@ function measureSchedule(plan: Schedule, { builder, machine, config }: Clock): n
   const { program: loops } = plan;
   const blocks = [...loops.inputs, ...loops.outputs].map((id) => filledBlock(plan, id));
   const constants = Buffer.from(constantsBlock(loops, program.constants), 'base64');
-  const own = [constants.length, numberOf(program.workspaceBytes)].map((bytes) => acquireBlock(Math.max(1, bytes)));
+  const own = [constants.length, trialSize(program.workspaceBytes)].map((bytes) => acquireBlock(Math.max(1, bytes)));
   new Uint8Array(at(own, 0).buffer).set(constants);
   const all = [...blocks, ...own];
   const counts = { buffers: all.length, sizes: 0 };
@@ -61,19 +60,10 @@ function measureSchedule(plan: Schedule, { builder, machine, config }: Clock): n
   }
 }
 
-/** As bytes of a float of any format: about 1 for f16, smaller for wider ones. */
-const ORDINARY = 0x3c;
-
 function filledBlock({ program }: Schedule, id: BufferId): ReturnType<typeof acquireBlock> {
   const decl = program.buffers.find((buffer) => buffer.id === id);
   invariant(decl !== undefined, `no buffer ${String(id)} in the trial`);
-  const block = acquireBlock(Math.max(1, numberOf(decl.size) * dtypeInfo[decl.dtype].bytes));
-  new Uint8Array(block.buffer).fill(isFloat(decl.dtype) ? ORDINARY : 0);
+  const block = acquireBlock(Math.max(1, trialSize(decl.size) * dtypeInfo[decl.dtype].bytes));
+  fillForTrial(block.buffer, isFloat(decl.dtype));
   return block;
-}
-
-function numberOf(size: Index): number {
-  const value = constantValue(size);
-  invariant(value !== undefined, 'a trial has symbolic sizes');
-  return value;
 }

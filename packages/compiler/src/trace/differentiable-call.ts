@@ -89,7 +89,8 @@ export class DifferentiableCall {
   readonly #name: string;
   /** Without what it writes. */
   readonly #graph: Graph;
-  readonly #mutations: Graph['mutations'];
+  /** Positions of the inputs that it writes to. */
+  readonly #written: ReadonlySet<number>;
   readonly #executable: Executable;
   readonly #compile: Compile;
   /** By the inputs that gradients are wanted of. */
@@ -104,15 +105,14 @@ export class DifferentiableCall {
     this.#name = name;
     const { mutations } = graph;
     this.#graph = { ...graph, outputs: graph.outputs.slice(0, graph.outputs.length - mutations.length), mutations: [] };
-    this.#mutations = mutations;
+    this.#written = new Set(mutations.map(({ placeholder }) => placeholder));
     this.#executable = how.executable;
     this.#compile = how.compile;
   }
 
   /** The graph's outputs, as results of a recorded step. What it writes to is kept as it was. */
   outputs(inputs: readonly Tensor[]): readonly Tensor[] {
-    const written = new Set(this.#mutations.map(({ placeholder }) => placeholder));
-    const given = inputs.map((tensor, position) => (written.has(position) ? copyOf(tensor) : tensor));
+    const given = inputs.map((tensor, position) => (this.#written.has(position) ? copyOf(tensor) : tensor));
     const outputs = withoutGradients(() => this.#executable.run([...inputs]));
     const wanted = wantedOf(given);
     const metas = outputs.map(({ dtype, shape }) => ({ dtype, shape }));

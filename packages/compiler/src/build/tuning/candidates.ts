@@ -3,9 +3,9 @@
 import { at, dtypeInfo, isFloat, stableHash } from '@tsinductor/base';
 import { generateBatch } from '@tsinductor/codegen-cpp';
 import type { ContractPatch } from '@tsinductor/codegen-cpp';
-import { constantValue } from '@tsinductor/ir';
-import type { BufferDecl, Group, Index, Schedule } from '@tsinductor/ir';
+import type { BufferDecl, Group, Schedule } from '@tsinductor/ir';
 import type { TimedBuffer } from './timing-job.ts';
+import { trialSize } from './trial-memory.ts';
 import { trialOf } from './trial-schedule.ts';
 import type { Tuning } from './tune-contractions.ts';
 
@@ -36,7 +36,7 @@ export function buildCandidates(
   let path: string | undefined;
   const library = (): string =>
     (path ??= builder.libraryNow({ key, name: `candidates of ${group.name}`, units, plan: {}, toolchain }));
-  const workspace = Math.max(...programs.map(({ workspaceBytes }) => numberOf(workspaceBytes)));
+  const workspace = Math.max(...programs.map(({ workspaceBytes }) => trialSize(workspaceBytes)));
   const own = (bytes: number): TimedBuffer => ({ bytes, isFloat: false, isRead: false });
   return { distinct, library, buffers: [...argumentsOf(at(trials, 0)), own(1), own(workspace)] };
 }
@@ -51,10 +51,7 @@ function argumentsOf({ program }: Schedule): readonly TimedBuffer[] {
 }
 
 const timedBuffer = ({ size, dtype, role }: BufferDecl): TimedBuffer => ({
-  bytes: numberOf(size) * dtypeInfo[dtype].bytes,
+  bytes: trialSize(size) * dtypeInfo[dtype].bytes,
   isFloat: isFloat(dtype),
   isRead: role === 'input',
 });
-
-/** Sizes of what is tuned are known. */
-const numberOf = (size: Index): number => constantValue(size) ?? 0;

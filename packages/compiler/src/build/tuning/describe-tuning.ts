@@ -23,7 +23,7 @@ export function describeTuning(
     return `  ${one.milliseconds.toFixed(4)} ms ${(100 * (best / one.milliseconds)).toFixed(1)}%  ${nameOf(one.patch)}`;
   });
   const { patch, milliseconds, usual } = decision;
-  const last = `  taken: ${nameOf(patch)}, ${milliseconds.toFixed(4)} ms, as all groups are ${usual.toFixed(4)} ms, in turns`;
+  const last = `  taken: ${nameOf(patch)}, ${milliseconds.toFixed(4)} ms; the usual choices ${usual.toFixed(4)} ms, taking turns`;
   const head = `${group}: ${String(measured.length)} kernels of ${String(count)} candidates`;
   builder.announcer.tell('autotuning', [head, ...rows, last].join('\n'), config);
 }
@@ -31,4 +31,4 @@ export function describeTuning(
 const timeOf = (measured: Measured): number => ('failure' in measured ? Infinity : measured.milliseconds);
 
 const nameOf = (patch: ContractPatch): string =>
-  Object.keys(patch).length === 0 ? 'as all groups' : JSON.stringify(patch);
+  Object.keys(patch).length === 0 ? 'the usual choices' : JSON.stringify(patch);

@@ -35,7 +35,7 @@ const leastGain = 0.03;
 const coldCaches = 2;
 
 /** Whether the settings ask for it. */
-export const tunesContractions = ({ maxAutotune, maxAutotuneGemm }: Config): boolean => maxAutotune || maxAutotuneGemm;
+export const tunesContractions = ({ maxAutotuneGemm }: Config): boolean => maxAutotuneGemm;
 
 export function tuneContractions(schedule: Schedule, tuning: Tuning): Schedule {
   const found = new Map<string, Choice | undefined>();
@@ -107,8 +107,8 @@ export interface Decided {
 const isUsual = (patch: ContractPatch): boolean => Object.keys(patch).length === 0;
 
 function choiceOf({ name }: Group, { patch, milliseconds, usual }: Decided, when: string): Choice {
-  const times = `${milliseconds.toPrecision(3)} ms, as all groups are ${usual.toPrecision(3)} ms, ${when}`;
-  const choices = isUsual(patch) ? 'what all groups have' : JSON.stringify(patch);
+  const times = `${milliseconds.toPrecision(3)} ms, with the usual choices ${usual.toPrecision(3)} ms, ${when}`;
+  const choices = isUsual(patch) ? 'the usual choices' : JSON.stringify(patch);
   return { patch, isUsual: isUsual(patch), decision: { kind: 'tuned', group: name, choices, reason: times } };
 }
 

@@ -6,9 +6,7 @@ import process from 'node:process';
 import { loadBridge } from '@tsinductor/runtime';
 import type { Bridge, EntryId } from '@tsinductor/runtime';
 import type { TimedBuffer, TimingAnswer, TimingJob } from '../tuning/timing-job.ts';
-
-/** As bytes of a float of any format: about 1 for f16, smaller for wider ones. */
-const ORDINARY = 0x3c;
+import { fillForTrial } from '../tuning/trial-memory.ts';
 
 /** More sets of memory are no colder. */
 const mostRotations = 64;
@@ -48,7 +46,7 @@ type Block = ReturnType<Bridge['allocate']>;
 
 function filledBlock(bridge: Bridge, { bytes, isFloat }: TimedBuffer): Block {
   const block = bridge.allocate(Math.max(1, bytes));
-  new Uint8Array(block.buffer).fill(isFloat ? ORDINARY : 0);
+  fillForTrial(block.buffer, isFloat);
   return block;
 }
 
