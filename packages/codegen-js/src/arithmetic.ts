@@ -3,7 +3,7 @@
 // same bits as the op's evaluator; undefined where only the evaluator knows.
 import { isFloat } from '@tsinductor/base';
 import type { DType } from '@tsinductor/base';
-import { fma64, pointwise, primitive } from '@tsinductor/ops';
+import { fma64, leastScale, pointwise, primitive } from '@tsinductor/ops';
 import type { PointwiseName, ScalarFunction } from '@tsinductor/ops';
 import type { KernelText } from './kernel-text.ts';
 
@@ -127,6 +127,8 @@ function floatText(
 ): string | undefined {
   if (name === 'fma_') return fusedOf(dtype, [x, y, z], writing);
   if (name === 'scalb_') return scaledOf(dtype, [x, y], writing);
+  if (name === 'scalborzero_')
+    return `${y} < ${String(leastScale[dtype === 'f64' ? 'f64' : 'f32'])} ? 0 : ${scaledOf(dtype, [x, y], writing)}`;
   if (name === 'exponent_' || name === 'significand_') return partOf(name, dtype, { x, ...writing });
   const once = rounded[name];
   if (once === undefined) return exact[name]?.(x, y);
@@ -163,7 +165,7 @@ function bitsOf(kernel: KernelText): { readonly words: string; readonly halves: 
 }
 
 /** A table of the powers of two: at f32 the product is exact in double precision, at f64 there are two products as in the evaluator. */
-function scaledOf(dtype: DType, [x, y]: readonly [string, string], writing: Writing): string | undefined {
+function scaledOf(dtype: DType, [x, y]: readonly [string, string], writing: Writing): string {
   const { kernel, define } = writing;
   const powers = kernel.helper('powersOfTwo', makePowers);
   const evaluator = kernel.helper(`scalb_${dtype}`, () => evaluatorOf('scalb', dtype));

@@ -17,6 +17,15 @@ export function scaleByPowerOfTwo(x = 0, n = 0): number {
   return x * powerOfTwo(half) * powerOfTwo(n - half);
 }
 
+/** The least n for which x * 2^n need not be 0 for x below 2: half of the least subnormal number is a tie, and goes to 0. */
+export const leastScale = { f32: -150, f64: -1075 } as const;
+
+/** What `scalborzero_` says, with the least n of a dtype at which x * 2^n need not be 0. */
+export const scaleOrZero =
+  (least: number) =>
+  (x = 0, n = 0): number =>
+    n < least ? 0 : scaleByPowerOfTwo(x, n);
+
 /** The significand of |x| in [0.75, 1.5): 1 at 0 and infinities. */
 export function significandOf(x = 0): number {
   if (x !== x) return NaN;

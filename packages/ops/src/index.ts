@@ -33,6 +33,7 @@ export type { Value } from './convert.ts';
 export type { Binary, OtherZero, PointwiseOp, Spelling, Unary } from './define.ts';
 export { evaluator, primitive, programFunction } from './evaluate.ts';
 export type { ScalarFunction } from './evaluate.ts';
+export { leastScale } from './float-bits.ts';
 export { fma32, fma64 } from './fused.ts';
 export type { PointwiseName } from './names.ts';
 export { preludeFunctions } from './prelude.ts';

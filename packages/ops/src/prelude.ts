@@ -47,6 +47,7 @@ export type PreludeName =
   | 'copysign_'
   | 'fma_'
   | 'scalb_'
+  | 'scalborzero_'
   | 'exponent_'
   | 'significand_'
   | 'where_'
@@ -95,6 +96,14 @@ export const preludeFunctions: Readonly<Record<PreludeName, PreludeFunction>> = 
       'x * 2^y with one rounding, where y is integral. Callers keep to |y| <= 252 at f32, 2040 at f64, and to x for which ' +
       'the first of two multiplications, by 2^(y >> 1) and by 2^(y - (y >> 1)), is exact: so these two round once. ' +
       'A NaN of either gives NaN. x86: vscalefps.',
+  },
+  scalborzero_: {
+    arity: 2,
+    dtypes: floats,
+    doc:
+      '0 where y < -150 at f32, -1075 at f64, whatever x is; else x * 2^y with one rounding, where callers keep to what ' +
+      'scalb_ asks for. y is NaN only where x is, and the result is. Processors take a hundred cycles for a product that ' +
+      'underflows: nothing does below the limit. x86: vscalefps under a mask.',
   },
   exponent_: {
     arity: 1,

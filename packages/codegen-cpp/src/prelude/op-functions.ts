@@ -6,59 +6,22 @@ import type { DType } from '@tsinductor/base';
 import type { Definition } from '@tsinductor/codegen';
 import type { ValueType } from '@tsinductor/ir';
 import type { PreludeName } from '@tsinductor/ops';
-import type { Isa } from '../machine/isa.ts';
+import { exponent, scale, scaleOrZero, significand } from './float-part-functions.ts';
+import {
+  asmBinary,
+  asmUnary,
+  builtin,
+  constraint,
+  fillsRegister,
+  intOf,
+  intType,
+  isVector,
+  lanewise,
+  signMask,
+  suffix,
+} from './op-body.ts';
+import type { Body, OpFunction } from './op-body.ts';
 import { inlineFunction, registerBytes, typeDefinition, typeName } from './vector-types.ts';
-
-interface OpFunction {
-  readonly name: PreludeName;
-  readonly type: ValueType;
-  readonly isa: Isa;
-}
-
-/** A body in terms of x, y, z for a type; `vector` says whether it is one. */
-type Body = (request: OpFunction, arity: number) => readonly string[];
-
-const intOf = (dtype: DType): DType => (dtypeInfo[dtype].bytes === 8 ? 'i64' : 'i32');
-const intType = ({ dtype, lanes }: ValueType): ValueType => ({ dtype: intOf(dtype), lanes });
-const isVector = ({ type }: OpFunction): boolean => type.lanes > 1;
-
-/** Whether one register of the ISA holds the type, so that asm can name it. */
-const fillsRegister = ({ type, isa }: OpFunction): boolean => {
-  const bytes = registerBytes(type);
-  return (isa === 'avx512' && [16, 32, 64].includes(bytes)) || (isa === 'avx2' && [16, 32].includes(bytes));
-};
-
-const suffix = (dtype: DType): string => (dtype === 'f64' ? 'pd' : 'ps');
-const constraint = (isa: Isa): string => (isa === 'avx512' ? 'v' : 'x');
-
-/** r := instruction(x, y), operands in Intel's order of sources. */
-const asmBinary = (
-  { type, isa }: OpFunction,
-  mnemonic: string,
-  [x, y]: readonly [string, string],
-): readonly string[] => {
-  const c = constraint(isa);
-  return [`${typeName(type)} r;`, `__asm__("${mnemonic} %2, %1, %0" : "=${c}"(r) : "${c}"(${x}), "${c}m"(${y}));`];
-};
-
-const asmUnary = ({ type, isa }: OpFunction, mnemonic: string, immediate?: number): readonly string[] => {
-  const c = constraint(isa);
-  const operand = immediate === undefined ? '' : `$${String(immediate)}, `;
-  return [`${typeName(type)} r;`, `__asm__("${mnemonic} ${operand}%1, %0" : "=${c}"(r) : "${c}m"(x));`];
-};
-
-/** Lane by lane through the scalar function. */
-const lanewise = (request: OpFunction, arity: number): readonly string[] => {
-  const { type, name } = request;
-  const args = ['x', 'y', 'z'].slice(0, arity).map((arg) => `${arg}[lane]`);
-  return [
-    `${typeName(type)} r;`,
-    `for (int lane = 0; lane < ${String(type.lanes)}; ++lane) r[lane] = ${name}${type.dtype}(${args.join(', ')});`,
-    'return r;',
-  ];
-};
-
-const builtin = (name: string, dtype: DType): string => `__builtin_${name}${dtype === 'f32' ? 'f' : ''}`;
 
 /** maxps and its kin: `y > x ? y : x`. */
 const extreme =
@@ -92,9 +55,6 @@ const rounding =
     const mnemonic = isa === 'avx512' ? 'vrndscale' : 'vround';
     return [...asmUnary(request, `${mnemonic}${suffix(type.dtype)}`, immediate), 'return r;'];
   };
-
-/** x with the bits that `mask` keeps, and so on: integers of the same width. */
-const signMask = (dtype: DType): string => (dtype === 'f64' ? '0x7fffffffffffffffL' : '0x7fffffff');
 
 const absolute: Body = (request) => {
   const { type } = request;
@@ -131,138 +91,6 @@ const fused: Body = (request, arity) => {
     '#else',
     `return ${call};`,
     '#endif',
-  ];
-};
-
-/** The layout of a float: bits of the fraction, bias of the exponent. */
-const layout = (dtype: DType): { fraction: number; bias: number; suffix: string } =>
-  dtype === 'f64' ? { fraction: 52, bias: 1023, suffix: 'L' } : { fraction: 23, bias: 127, suffix: '' };
-
-/** 1.5 times the unit of the fraction: added to an integral float below half of it, it puts the integer into the lowest bits. */
-const magic = (dtype: DType): { readonly float: string; readonly bits: string } =>
-  dtype === 'f64' ? { float: '0x1.8p52', bits: '0x4338000000000000L' } : { float: '0x1.8p23f', bits: '0x4b400000' };
-
-const leastNormal = (dtype: DType): string => (dtype === 'f64' ? '0x1p-1022' : '0x1p-126f');
-/** What makes every subnormal number normal. */
-const raising = (dtype: DType): { readonly float: string; readonly exponent: number } =>
-  dtype === 'f64' ? { float: '0x1p53', exponent: 53 } : { float: '0x1p24f', exponent: 24 };
-
-const scale: Body = (request) => {
-  const { type } = request;
-  const { fraction, bias } = layout(type.dtype);
-  if (isVector(request)) {
-    if (request.isa === 'avx512' && fillsRegister(request))
-      return [...asmBinary(request, `vscalef${suffix(type.dtype)}`, ['x', 'y']), 'return r;'];
-    const [float, int] = [typeName(type), typeName(intType(type))];
-    const power = (exponent: string): string => `(${float})((${exponent} + ${String(bias)}) << ${String(fraction)})`;
-    return [
-      `const ${int} n = (${int})(y + ${magic(type.dtype).float}) - ${magic(type.dtype).bits}, half = n >> 1;`,
-      `const ${float} r = x * ${power('half')} * ${power('(n - half)')};`,
-      'return y != y ? y : r;',
-    ];
-  }
-  const int = intOf(type.dtype);
-  const power = (exponent: string): string => `((${int})(${exponent} + ${String(bias)}) << ${String(fraction)})`;
-  return [
-    'if (y != y) return y;',
-    `const ${int} n = (${int})y, half = n >> 1;`,
-    `const ${int} a = ${power('half')}, b = ${power('(n - half)')};`,
-    `${type.dtype} first, second;`,
-    '__builtin_memcpy(&first, &a, sizeof first);',
-    '__builtin_memcpy(&second, &b, sizeof second);',
-    'return x * first * second;',
-  ];
-};
-
-/** `magnitude` is |x|, `bits` those of |x| made normal, and `part` their fraction. */
-function takenApart({ type }: OpFunction): readonly string[] {
-  const { fraction, suffix: long } = layout(type.dtype);
-  const [float, int] = [typeName(type), typeName(intType(type))];
-  return [
-    `const ${float} magnitude = (${float})((${int})x & ${signMask(type.dtype)});`,
-    `const ${int} subnormal = magnitude < ${leastNormal(type.dtype)};`,
-    `const ${int} bits = (${int})(subnormal ? magnitude * ${raising(type.dtype).float} : magnitude);`,
-    `const ${int} part = bits & ${String((1n << BigInt(fraction)) - 1n)}${long};`,
-  ];
-}
-
-const upperHalf = (dtype: DType): string => {
-  const { fraction, suffix: long } = layout(dtype);
-  return `(part >= ${String((1n << BigInt(fraction)) >> 1n)}${long})`;
-};
-
-const significand: Body = (request) => {
-  const { type } = request;
-  const { fraction, bias, suffix: long } = layout(type.dtype);
-  const infinity = `${builtin('inf', type.dtype)}()`;
-  if (isVector(request)) {
-    if (request.isa === 'avx512' && fillsRegister(request))
-      return [...asmUnary(request, `vgetmant${suffix(type.dtype)}`, 7), 'return r;'];
-    const float = typeName(type);
-    return [
-      ...takenApart(request),
-      // A comparison that holds is -1.
-      `const ${float} r = (${float})(part | (${upperHalf(type.dtype)} + ${String(bias)}) << ${String(fraction)});`,
-      `const ${float} finite = (magnitude == 0) | (magnitude == ${infinity}) ? ${float}{} + 1 : r;`,
-      'return x != x ? x : finite;',
-    ];
-  }
-  const int = intOf(type.dtype);
-  const one = 1n << BigInt(fraction);
-  return [
-    'if (x != x) return x;',
-    `x = ${builtin('fabs', type.dtype)}(x);`,
-    `if (x == 0 || x == ${infinity}) return 1;`,
-    `if (x < ${leastNormal(type.dtype)}) x *= ${raising(type.dtype).float};`,
-    `${int} bits;`,
-    '__builtin_memcpy(&bits, &x, sizeof bits);',
-    `bits &= ${String(one - 1n)}${long};`,
-    `bits |= (${int})(bits >= ${String(one >> 1n)}${long} ? ${String(bias - 1)} : ${String(bias)}) << ${String(fraction)};`,
-    '__builtin_memcpy(&x, &bits, sizeof bits);',
-    'return x;',
-  ];
-};
-
-const exponent: Body = (request) => {
-  const { type, isa } = request;
-  const { fraction, bias, suffix: long } = layout(type.dtype);
-  const infinity = `${builtin('inf', type.dtype)}()`;
-  const raised = String(raising(type.dtype).exponent);
-  if (isVector(request)) {
-    const float = typeName(type);
-    if (isa !== 'avx512' || !fillsRegister(request)) {
-      const { float: shift, bits } = magic(type.dtype);
-      return [
-        ...takenApart(request),
-        // A comparison that holds is -1.
-        `const ${typeName(intType(type))} e = (bits >> ${String(fraction)}) - ${String(bias)} - ${upperHalf(type.dtype)} - (subnormal & ${raised});`,
-        `const ${float} r = (${float})(e + ${bits}) - ${shift};`,
-        `const ${float} finite = magnitude == 0 ? ${float}{} - ${infinity} : magnitude == ${infinity} ? magnitude : r;`,
-        'return x != x ? x : finite;',
-      ];
-    }
-    const p = suffix(type.dtype);
-    return [
-      `${float} e, m, f;`,
-      `__asm__("vgetexp${p} %1, %0" : "=v"(e) : "v"(x));`,
-      `__asm__("vgetmant${p} $7, %1, %0" : "=v"(m) : "v"(x));`,
-      `__asm__("vgetexp${p} %1, %0" : "=v"(f) : "v"(m));`,
-      'return e - f;',
-    ];
-  }
-  const int = intOf(type.dtype);
-  const one = 1n << BigInt(fraction);
-  return [
-    'if (x != x) return x;',
-    `x = ${builtin('fabs', type.dtype)}(x);`,
-    `if (x == ${infinity}) return x;`,
-    `if (x == 0) return -${infinity};`,
-    `const bool subnormal = x < ${leastNormal(type.dtype)};`,
-    `if (subnormal) x *= ${raising(type.dtype).float};`,
-    `${int} bits;`,
-    '__builtin_memcpy(&bits, &x, sizeof bits);',
-    `const ${int} upper = (bits & ${String(one - 1n)}${long}) >= ${String(one >> 1n)}${long};`,
-    `return (${type.dtype})((bits >> ${String(fraction)}) - ${String(bias)} + upper - (subnormal ? ${raised} : 0));`,
   ];
 };
 
@@ -356,6 +184,7 @@ const bodies: Readonly<Record<Exclude<PreludeName, 'where_'>, Body>> = {
   copysign_: copySign,
   fma_: fused,
   scalb_: scale,
+  scalborzero_: scaleOrZero,
   exponent_: exponent,
   significand_: significand,
   div_: divide,

@@ -4,6 +4,7 @@
 import { dtypeInfo, isFloat } from '@tsinductor/base';
 import type { DType } from '@tsinductor/base';
 import type { Definition } from '@tsinductor/codegen';
+import { leastScale } from '@tsinductor/ops';
 import type { PreludeName } from '@tsinductor/ops';
 import { deviceFunction, elementDefinition, unsignedOf } from './scalar-types.ts';
 
@@ -73,15 +74,19 @@ const absolute: Body = (dtype) => {
   return dtypeInfo[dtype].signed ? [`return x < 0 ? ${negated(dtype, 'x')} : x;`] : ['return x;'];
 };
 
-const scale: Body = (dtype) => {
+/** x 2^y. */
+function scaled(dtype: DType): readonly string[] {
   const { int, fraction, bias, fromBits } = layoutOf(dtype);
   const power = (exponent: string): string =>
     `${fromBits}((${int})(${exponent} + ${String(bias)}) << ${String(fraction)})`;
-  return [
-    'if (y != y) return y;',
-    `const ${int} n = (${int})y, half = n >> 1;`,
-    `return x * ${power('half')} * ${power('(n - half)')};`,
-  ];
+  return [`const ${int} n = (${int})y, half = n >> 1;`, `return x * ${power('half')} * ${power('(n - half)')};`];
+}
+
+const scale: Body = (dtype) => ['if (y != y) return y;', ...scaled(dtype)];
+
+const scaleOrZero: Body = (dtype) => {
+  const least = dtype === 'f64' ? `${String(leastScale.f64)}.0` : `${String(leastScale.f32)}.0f`;
+  return [`if (!(y >= ${least})) return y < ${least} ? 0 : y;`, ...scaled(dtype)];
 };
 
 const significand: Body = (dtype) => {
@@ -181,6 +186,7 @@ const bodies: Readonly<Record<Exclude<PreludeName, 'where_'>, Body>> = {
   copysign_: (dtype) => [`return ${cuda('copysign', dtype)}(x, y);`],
   fma_: (dtype) => [`return ${dtype === 'f32' ? '__fmaf_rn' : '__fma_rn'}(x, y, z);`],
   scalb_: scale,
+  scalborzero_: scaleOrZero,
   exponent_: exponent,
   significand_: significand,
   div_: divide,

@@ -8,7 +8,7 @@ import { atLeast, atMost, maximum, minimum } from './extrema.ts';
 import { gt, le, logicalAnd, lt, where } from './comparison.ts';
 import { floats, numbers } from './dtype-sets.ts';
 import { ndtr } from './error-function.ts';
-import { expOfNegative } from './exponential-core.ts';
+import { expBelowLimit } from './exponential-core.ts';
 import { exp, expm1, log1p } from './exponential.ts';
 import { tanh } from './hyperbolic.ts';
 import { normalDistribution32 } from './normal-tail.ts';
@@ -46,7 +46,7 @@ export const relu6: Unary = unary('relu6', {
 
 /** 1 / (1 + e^-x), through e^-|x| so that nothing overflows and small results are kept. */
 function logistic(x: Term, dtype: DType): Term {
-  const e = expOfNegative(neg(abs(x)), dtype);
+  const e = expBelowLimit(neg(abs(x)), dtype);
   return div(where(lt(x, 0), e, 1), add(1, e));
 }
 
@@ -87,7 +87,7 @@ export const logSigmoid: Unary = unary('logSigmoid', {
   rule: 'promote',
   accepts: floats,
   traits: { cost: 55 },
-  decompose: ({ x }, dtype) => sub(atMost(x, 0), log1p(expOfNegative(neg(abs(x)), dtype))),
+  decompose: ({ x }, dtype) => sub(atMost(x, 0), log1p(expBelowLimit(neg(abs(x)), dtype))),
   reference: (x = 0) => Math.min(x, 0) - Math.log1p(Math.exp(-Math.abs(x))),
   ulp: 4,
   gradient: ({ g, x }) => [mul(g, sigmoid(neg(x)))],
@@ -142,7 +142,7 @@ export const mish: Unary = unary('mish', {
   traits: { cost: 35 },
   // With e = e^-|x|, tanh(log(1 + e^x)) is a quotient of polynomials in e.
   decompose: ({ x }, dtype) => {
-    const e = expOfNegative(neg(abs(x)), dtype);
+    const e = expBelowLimit(neg(abs(x)), dtype);
     const square = mul(e, e);
     const top = where(lt(x, 0), add(square, mul(2, e)), add(1, mul(2, e)));
     const bottom = where(lt(x, 0), add(top, 2), add(top, mul(2, square)));

@@ -11,7 +11,7 @@ import { atLeast, atMost } from './extrema.ts';
 import { eq, gt, lt, where } from './comparison.ts';
 import { expOfReduced, reduceByLn2 } from './exponential-core.ts';
 import { exp, log, log1p } from './exponential.ts';
-import { scalb } from './float-parts.ts';
+import { scalb, scalbOrZero } from './float-parts.ts';
 import { exp2Of } from './normal-tail.ts';
 import { horner, throughF64 } from './polynomial.ts';
 import {
@@ -57,19 +57,19 @@ const erfcxTail64 = [
 /** exp(x^2) erfc(x) for x >= 0.47. */
 const scaledErfc64 = (x: Term): Term => div(horner('f64', div(sub(x, 3), add(x, 3)), erfcxTail64), add(1, mul(2, x)));
 
-/** `factor` times exp(-rate x^2), for x in [0, 40], a factor in [2^-10, 2^10] and a rate that is a power of two. */
+/** `factor` times exp(-rate x^2), for x >= 0, a factor in [2^-10, 2^10] that is below 1 where x > 26, and a rate that is a power of two. */
 function timesExpOfSquare(x: Term, factor: Term, rate: number): Term {
   const scaled = mul(rate, x);
   const square = mul(scaled, x);
   const lost = fma(scaled, x, neg(square));
   const { n, r } = reduceByLn2(neg(square), 'f64');
-  return scalb(mul(mul(expOfReduced(r, 'f64'), sub(1, lost)), factor), n);
+  return scalbOrZero(mul(mul(expOfReduced(r, 'f64'), sub(1, lost)), factor), n);
 }
 
 const erfNearZero64 = (x: Term): Term => mul(x, horner('f64', mul(x, x), erfSmall64));
 /** erfc of |x| >= 0.47. */
 function erfcOfLarge64(x: Term): Term {
-  const magnitude = atMost(abs(x), 28);
+  const magnitude = abs(x);
   return timesExpOfSquare(magnitude, scaledErfc64(magnitude), 1);
 }
 
@@ -134,7 +134,7 @@ export const erfcx: Unary = unary('erfcx', {
 
 /** The normal distribution function at f64: half of erfc(-x / sqrt 2), where only the square is sensitive to rounding. */
 function ndtr64(x: Term): Term {
-  const magnitude = atMost(abs(x), 39);
+  const magnitude = abs(x);
   const tail = timesExpOfSquare(magnitude, mul(0.5, scaledErfc64(mul(magnitude, Math.SQRT1_2))), 0.5);
   const near = mul(0.5, add(1, erfNearZero64(mul(x, Math.SQRT1_2))));
   return where(lt(abs(x), 0.7), near, where(lt(x, 0), tail, sub(1, tail)));

@@ -3,8 +3,7 @@
 import type { DType } from '@tsinductor/base';
 import type { Term } from '../term.ts';
 import { add, div, fma, mul, sub } from './arithmetic.ts';
-import { atLeast } from './extrema.ts';
-import { exponent, scalb, significand } from './float-parts.ts';
+import { exponent, scalbOrZero, significand } from './float-parts.ts';
 import { horner } from './polynomial.ts';
 import { round } from './rounding.ts';
 
@@ -20,7 +19,7 @@ const expTail64 = [
   2.4801587325547743e-5, 2.7557255400206422e-6, 2.75572736431103e-7, 2.5105217004720745e-8, 2.0914686968086876e-9,
 ];
 
-/** x = n ln 2 + r with |r| <= ln 2 / 2, for x within the range of exponents. */
+/** x = n ln 2 + r with |r| <= ln 2 / 2, for x within the range of exponents; below it n is below it too. */
 export function reduceByLn2(x: Term, dtype: DType): { readonly n: Term; readonly r: Term } {
   if (dtype === 'f32') {
     const n = sub(fma(x, Math.LOG2E, roundingShift), roundingShift);
@@ -40,17 +39,14 @@ export const expm1OfReduced = (r: Term, dtype: DType): Term =>
     ? fma(horner(dtype, r, expTail32), mul(r, r), r)
     : add(r, mul(mul(r, r), horner(dtype, r, expTail64)));
 
-/** Where exp has over- and underflowed; a NaN comes through the clamps. */
-export const expRange = (dtype: DType): readonly [number, number] => (dtype === 'f32' ? [-104, 89] : [-746, 710]);
+/** Where exp has overflowed; a NaN comes through a clamp to it. */
+export const expLimit = (dtype: DType): number => (dtype === 'f32' ? 89 : 710);
 
-/** exp(x) for x already within `expRange`. */
-export function expInRange(x: Term, dtype: DType): Term {
+/** exp(x) for x of at most `expLimit`, as low as it may be: there n is, whatever becomes of r, and `scalbOrZero` gives 0. */
+export function expBelowLimit(x: Term, dtype: DType): Term {
   const { n, r } = reduceByLn2(x, dtype);
-  return scalb(expOfReduced(r, dtype), n);
+  return scalbOrZero(expOfReduced(r, dtype), n);
 }
-
-/** exp(x) for x that is not positive: one clamp less. */
-export const expOfNegative = (x: Term, dtype: DType): Term => expInRange(atLeast(x, expRange(dtype)[0]), dtype);
 
 /** log(1 + f) = f - f^2/2 + f^3 q(f) on [-1/4, 1/2]. */
 const logTail32 = [

@@ -6,12 +6,12 @@ import { abs, add, div, fma, mul, neg, sub } from './arithmetic.ts';
 import { atLeast, atMost } from './extrema.ts';
 import { eq, gt, isfinite, isnan, le, logicalAnd, logicalOr, lt, where } from './comparison.ts';
 import { floats } from './dtype-sets.ts';
-import { exponent, scalb, significand } from './float-parts.ts';
+import { exponent, scalb, scalbOrZero, significand } from './float-parts.ts';
 import {
-  expInRange,
+  expBelowLimit,
+  expLimit,
   expm1OfReduced,
   expOfReduced,
-  expRange,
   logOfMagnitude,
   logTail,
   reduceByLn2,
@@ -25,10 +25,7 @@ export const exp: Unary = unary('exp', {
   formula: 'e^x',
   rule: 'promoteToFloat',
   traits: { cost: 13 },
-  decompose: ({ x }, dtype) => {
-    const [low, high] = expRange(dtype);
-    return expInRange(atMost(atLeast(x, low), high), dtype);
-  },
+  decompose: ({ x }, dtype) => expBelowLimit(atMost(x, expLimit(dtype)), dtype),
   reference: Math.exp,
   ulp: 2,
   gradient: ({ g, out }) => [mul(g, out)],
@@ -47,12 +44,11 @@ export const exp2: Unary = unary('exp2', {
   rule: 'promoteToFloat',
   traits: { cost: 12 },
   decompose: ({ x }, dtype) => {
-    const [low, high] = dtype === 'f32' ? [-151, 129] : [-1076, 1025];
-    const clamped = atMost(atLeast(x, low), high);
-    const n = dtype === 'f32' ? sub(add(clamped, roundingShift), roundingShift) : round(clamped);
-    const f = sub(clamped, n);
+    const bounded = atMost(x, dtype === 'f32' ? 129 : 1025);
+    const n = dtype === 'f32' ? sub(add(bounded, roundingShift), roundingShift) : round(bounded);
+    const f = sub(bounded, n);
     const p = dtype === 'f32' ? horner(dtype, f, [1, ...exp2Tail32]) : expOfReduced(mul(f, Math.LN2), dtype);
-    return scalb(p, n);
+    return scalbOrZero(p, n);
   },
   reference: (x = 0) => 2 ** x,
   ulp: 2,

@@ -3,7 +3,7 @@
 import { binary, unary } from '../define.ts';
 import type { Binary, Unary } from '../define.ts';
 import { prelude } from '../prelude.ts';
-import { exponentOf, scaleByPowerOfTwo, significandOf } from '../float-bits.ts';
+import { exponentOf, leastScale, scaleByPowerOfTwo, scaleOrZero, significandOf } from '../float-bits.ts';
 import { add, copysign, mul, neg } from './arithmetic.ts';
 import { eq, isfinite, logicalNot, logicalOr, lt, where } from './comparison.ts';
 import { floats } from './dtype-sets.ts';
@@ -17,6 +17,22 @@ export const scalb: Binary = binary('scalb', {
   traits: { cost: 1 },
   c: prelude('scalb_'),
   evaluate: { float: scaleByPowerOfTwo },
+});
+
+export const scalbOrZero: Binary = binary('scalbOrZero', {
+  doc:
+    'x times 2 to the power of the integral y, rounded once, for x in [0, 2); 0 where y is so low that the product is, ' +
+    'whatever x is there. See the prelude.',
+  formula: 'x 2^y',
+  rule: 'promote',
+  accepts: floats,
+  internal: true,
+  traits: { cost: 2 },
+  c: prelude('scalborzero_'),
+  evaluate: {
+    float: scaleOrZero(leastScale.f64),
+    f32: (x, y) => Math.fround(scaleOrZero(leastScale.f32)(x, y)),
+  },
 });
 
 export const exponent: Unary = unary('exponent', {

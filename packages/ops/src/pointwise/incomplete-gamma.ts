@@ -9,7 +9,7 @@ import type { Term } from '../term.ts';
 import { add, div, mul, neg, sqrt, sub } from './arithmetic.ts';
 import { atLeast, atMost } from './extrema.ts';
 import { eq, gt, logicalOr, lt, where } from './comparison.ts';
-import { expInRange, logOfMagnitude } from './exponential-core.ts';
+import { expBelowLimit, logOfMagnitude } from './exponential-core.ts';
 import { exp, log, log1p } from './exponential.ts';
 import { lgamma } from './gamma.ts';
 import { horner, throughF64 } from './polynomial.ts';
@@ -58,7 +58,7 @@ interface Halves {
 /** exp(-x) x^a / Gamma(a), for a in (0, 100]. */
 function density(a: Term, x: Term): Term {
   const exponent = sub(sub(mul(a, logOfMagnitude(x, 'f64')), x), lgamma(a));
-  return expInRange(atMost(atLeast(exponent, -746), 709), 'f64');
+  return expBelowLimit(atMost(exponent, 709), 'f64');
 }
 
 function ofModerate(a: Term, x: Term): Halves {

@@ -1,10 +1,10 @@
 // The lower tail of the normal distribution at f32, for GELU: no division, no branch.
+import type { Binary } from '../define.ts';
 import type { Term } from '../term.ts';
 import { abs, add, sub } from './arithmetic.ts';
-import { atMost } from './extrema.ts';
 import { lt, where } from './comparison.ts';
 import { roundingShift } from './exponential-core.ts';
-import { scalb } from './float-parts.ts';
+import { scalb, scalbOrZero } from './float-parts.ts';
 import { horner } from './polynomial.ts';
 
 /** 2^f for |f| <= 1/2 to about 28 bits. */
@@ -13,10 +13,10 @@ const exp2Polynomial = [
   0.0001532646274426952,
 ];
 
-/** 2^v for float32 v in [-252, 128]. */
-export function exp2Of(v: Term): Term {
+/** 2^v for float32 v in [-126, 128]; at most 128 where it is scaled by `scalbOrZero`. */
+export function exp2Of(v: Term, scaled: Binary = scalb): Term {
   const n = sub(add(v, roundingShift), roundingShift);
-  return scalb(horner('f32', sub(v, n), exp2Polynomial), n);
+  return scaled(horner('f32', sub(v, n), exp2Polynomial), n);
 }
 
 /**
@@ -30,6 +30,6 @@ const tailExponent = [
 
 /** The normal distribution function to about 1e-7 absolutely. */
 export function normalDistribution32(x: Term): Term {
-  const tail = exp2Of(horner('f32', atMost(abs(x), 12), tailExponent));
+  const tail = exp2Of(horner('f32', abs(x), tailExponent), scalbOrZero);
   return where(lt(x, 0), tail, sub(1, tail));
 }

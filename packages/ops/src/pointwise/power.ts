@@ -10,9 +10,9 @@ import { abs, add, div, fma, mul, neg, sqrt, sub } from './arithmetic.ts';
 import { atLeast, atMost, maximum } from './extrema.ts';
 import { eq, ge, gt, isinf, isnan, logicalAnd, logicalNot, logicalOr, lt, ne, signbit, where } from './comparison.ts';
 import { floats, numbers } from './dtype-sets.ts';
-import { expInRange, expOfReduced, logOfMagnitude } from './exponential-core.ts';
+import { expBelowLimit, expOfReduced, logOfMagnitude } from './exponential-core.ts';
 import { log } from './exponential.ts';
-import { exponent, scalb, significand } from './float-parts.ts';
+import { exponent, scalbOrZero, significand } from './float-parts.ts';
 import { integerPower } from './integer-semantics.ts';
 import { horner } from './polynomial.ts';
 import { round, trunc } from './rounding.ts';
@@ -90,13 +90,13 @@ function magnitudeOfPower64(x: Term, y: Term): Term {
   const clamped = atMost(atLeast(high, -746), 710);
   const n = round(mul(clamped, Math.LOG2E));
   const r = add(sub(sub(clamped, mul(n, ln2.high)), mul(n, ln2.low)), where(eq(clamped, high), rest, 0));
-  return scalb(expOfReduced(r, 'f64'), n);
+  return scalbOrZero(expOfReduced(r, 'f64'), n);
 }
 
 /** |x|^y at f32, by a logarithm and an exponential at f64. */
 function magnitudeOfPower32(x: Term, y: Term): Term {
   const product = mul(boundedExponent(cast('f64', y)), logOfMagnitude(cast('f64', x), 'f64'));
-  return cast('f32', expInRange(atMost(atLeast(product, -200), 200), 'f64'));
+  return cast('f32', expBelowLimit(atMost(product, 200), 'f64'));
 }
 
 /** x^y for floats, with the special cases of IEEE 754. */

@@ -7,7 +7,7 @@ import type { Term } from '../term.ts';
 import { add, div, mul, neg, sub } from './arithmetic.ts';
 import { atLeast, atMost } from './extrema.ts';
 import { eq, gt, le, lt, ne, where } from './comparison.ts';
-import { expInRange, logOfMagnitude } from './exponential-core.ts';
+import { expBelowLimit, logOfMagnitude } from './exponential-core.ts';
 import { pow } from './power.ts';
 import { floor } from './rounding.ts';
 import { referenceZeta } from '../reference/gamma.ts';
@@ -32,7 +32,7 @@ function inversePower(x: Term, dtype: DType): (base: Term) => Term {
   if (dtype === 'f64') return (base) => pow(base, neg(x));
   return (base) => {
     const exponent = mul(neg(x), logOfMagnitude(base, 'f64'));
-    return expInRange(atMost(atLeast(exponent, -740), 709), 'f64');
+    return expBelowLimit(atMost(atLeast(exponent, -740), 709), 'f64');
   };
 }
 

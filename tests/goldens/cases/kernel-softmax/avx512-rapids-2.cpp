@@ -110,12 +110,6 @@ static inline __attribute__((always_inline)) f32 max_f32(f32 x, f32 y) {
   return y != y ? y : (y > x ? y : x);
 }
 
-static inline __attribute__((always_inline)) f32x16 atleast_f32x16(f32x16 x, f32x16 y) {
-  f32x16 r;
-  __asm__("vmaxps %2, %1, %0" : "=v"(r) : "v"(y), "vm"(x));
-  return r;
-}
-
 static inline __attribute__((always_inline)) f32x16 atmost_f32x16(f32x16 x, f32x16 y) {
   f32x16 r;
   __asm__("vminps %2, %1, %0" : "=v"(r) : "v"(y), "vm"(x));
@@ -131,16 +125,17 @@ static inline __attribute__((always_inline)) f32x16 fma_f32x16(f32x16 x, f32x16 
   #endif
 }
 
-static inline __attribute__((always_inline)) f32x16 scalb_f32x16(f32x16 x, f32x16 y) {
+static inline __attribute__((always_inline)) f32x16 scalborzero_f32x16(f32x16 x, f32x16 y) {
+  unsigned short kept;
   f32x16 r;
-  __asm__("vscalefps %2, %1, %0" : "=v"(r) : "v"(x), "vm"(y));
+  __asm__("vcmpps $5, %2, %1, %0" : "=Yk"(kept) : "v"(y), "vm"(f32x16{} + -150.0f));
+  __asm__("vscalefps %2, %1, %0%{%3%}%{z%}" : "=v"(r) : "v"(x), "vm"(y), "Yk"(kept));
   return r;
 }
 
 // exp: e^x
 static inline __attribute__((always_inline)) f32x16 exp_f32x16(f32x16 x) {
-  const f32x16 at_least = atleast_f32x16(x, splat_f32x16(-104.0f));
-  const f32x16 at_most = atmost_f32x16(at_least, splat_f32x16(89.0f));
+  const f32x16 at_most = atmost_f32x16(x, splat_f32x16(89.0f));
   const f32x16 fma = fma_f32x16(at_most, splat_f32x16(0x1.715476p+0f), splat_f32x16(12582912.0f));
   const f32x16 sub = fma - 12582912.0f;
   const f32x16 fma_1 = fma_f32x16(sub, splat_f32x16(-0x1.62e4p-1f), at_most);
@@ -151,8 +146,8 @@ static inline __attribute__((always_inline)) f32x16 exp_f32x16(f32x16 x) {
   const f32x16 fma_6 = fma_f32x16(fma_5, fma_2, splat_f32x16(0.5f));
   const f32x16 fma_7 = fma_f32x16(fma_6, fma_2, splat_f32x16(1.0f));
   const f32x16 fma_8 = fma_f32x16(fma_7, fma_2, splat_f32x16(1.0f));
-  const f32x16 scalb = scalb_f32x16(fma_8, sub);
-  return scalb;
+  const f32x16 scalb_or_zero = scalborzero_f32x16(fma_8, sub);
+  return scalb_or_zero;
 }
 
 static inline __attribute__((always_inline)) void store_f32x16(f32 *p, f32x16 x) {

@@ -15,10 +15,6 @@ static __device__ __forceinline__ f32 max_f32(f32 x, f32 y) {
   return y != y ? y : (y > x ? y : x);
 }
 
-static __device__ __forceinline__ f32 atleast_f32(f32 x, f32 y) {
-  return y > x ? y : x;
-}
-
 static __device__ __forceinline__ f32 atmost_f32(f32 x, f32 y) {
   return y < x ? y : x;
 }
@@ -27,16 +23,15 @@ static __device__ __forceinline__ f32 fma_f32(f32 x, f32 y, f32 z) {
   return __fmaf_rn(x, y, z);
 }
 
-static __device__ __forceinline__ f32 scalb_f32(f32 x, f32 y) {
-  if (y != y) return y;
+static __device__ __forceinline__ f32 scalborzero_f32(f32 x, f32 y) {
+  if (!(y >= -150.0f)) return y < -150.0f ? 0 : y;
   const i32 n = (i32)y, half = n >> 1;
   return x * __int_as_float((i32)(half + 127) << 23) * __int_as_float((i32)((n - half) + 127) << 23);
 }
 
 // exp: e^x
 static __device__ __forceinline__ f32 exp_f32(f32 x) {
-  const f32 at_least = atleast_f32(x, -104.0f);
-  const f32 at_most = atmost_f32(at_least, 89.0f);
+  const f32 at_most = atmost_f32(x, 89.0f);
   const f32 fma_ = fma_f32(at_most, 0x1.715476p+0f, 12582912.0f);
   const f32 sub = fma_ - 12582912.0f;
   const f32 fma_1 = fma_f32(sub, -0x1.62e4p-1f, at_most);
@@ -47,8 +42,8 @@ static __device__ __forceinline__ f32 exp_f32(f32 x) {
   const f32 fma_6 = fma_f32(fma_5, fma_2, 0.5f);
   const f32 fma_7 = fma_f32(fma_6, fma_2, 1.0f);
   const f32 fma_8 = fma_f32(fma_7, fma_2, 1.0f);
-  const f32 scalb = scalb_f32(fma_8, sub);
-  return scalb;
+  const f32 scalb_or_zero = scalborzero_f32(fma_8, sub);
+  return scalb_or_zero;
 }
 
 // softmax: a block of 128 threads for each program instance

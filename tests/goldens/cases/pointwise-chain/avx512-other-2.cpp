@@ -25,12 +25,6 @@ static inline __attribute__((always_inline)) f32x16 abs_f32x16(f32x16 x) {
   return (f32x16)((i32x16)x & 0x7fffffff);
 }
 
-static inline __attribute__((always_inline)) f32x16 atmost_f32x16(f32x16 x, f32x16 y) {
-  f32x16 r;
-  __asm__("vminps %2, %1, %0" : "=v"(r) : "v"(y), "vm"(x));
-  return r;
-}
-
 static inline __attribute__((always_inline)) f32x16 fma_f32x16(f32x16 x, f32x16 y, f32x16 z) {
   #ifdef __clang__
   __asm__("vfmadd231ps %2, %1, %0" : "+v"(z) : "v"(x), "vm"(y));
@@ -40,9 +34,11 @@ static inline __attribute__((always_inline)) f32x16 fma_f32x16(f32x16 x, f32x16 
   #endif
 }
 
-static inline __attribute__((always_inline)) f32x16 scalb_f32x16(f32x16 x, f32x16 y) {
+static inline __attribute__((always_inline)) f32x16 scalborzero_f32x16(f32x16 x, f32x16 y) {
+  unsigned short kept;
   f32x16 r;
-  __asm__("vscalefps %2, %1, %0" : "=v"(r) : "v"(x), "vm"(y));
+  __asm__("vcmpps $5, %2, %1, %0" : "=Yk"(kept) : "v"(y), "vm"(f32x16{} + -150.0f));
+  __asm__("vscalefps %2, %1, %0%{%3%}%{z%}" : "=v"(r) : "v"(x), "vm"(y), "Yk"(kept));
   return r;
 }
 
@@ -50,17 +46,16 @@ static inline __attribute__((always_inline)) f32x16 scalb_f32x16(f32x16 x, f32x1
 static inline __attribute__((always_inline)) f32x16 gelu_f32x16(f32x16 x) {
   const boolx16 lt = x < 0.0f;
   const f32x16 abs = abs_f32x16(x);
-  const f32x16 at_most = atmost_f32x16(abs, splat_f32x16(12.0f));
-  const f32x16 fma = fma_f32x16(splat_f32x16(-0x1.77a564p-26f), at_most, splat_f32x16(0x1.6c076p-21f));
-  const f32x16 fma_1 = fma_f32x16(fma, at_most, splat_f32x16(-0x1.2e9866p-17f));
-  const f32x16 fma_2 = fma_f32x16(fma_1, at_most, splat_f32x16(0x1.1137e2p-14f));
-  const f32x16 fma_3 = fma_f32x16(fma_2, at_most, splat_f32x16(-0x1.fa2538p-13f));
-  const f32x16 fma_4 = fma_f32x16(fma_3, at_most, splat_f32x16(-0x1.417eccp-14f));
-  const f32x16 fma_5 = fma_f32x16(fma_4, at_most, splat_f32x16(0x1.cd0764p-8f));
-  const f32x16 fma_6 = fma_f32x16(fma_5, at_most, splat_f32x16(-0x1.ae0968p-5f));
-  const f32x16 fma_7 = fma_f32x16(fma_6, at_most, splat_f32x16(-0x1.d63a16p-2f));
-  const f32x16 fma_8 = fma_f32x16(fma_7, at_most, splat_f32x16(-0x1.26aedap+0f));
-  const f32x16 fma_9 = fma_f32x16(fma_8, at_most, splat_f32x16(-1.0f));
+  const f32x16 fma = fma_f32x16(splat_f32x16(-0x1.77a564p-26f), abs, splat_f32x16(0x1.6c076p-21f));
+  const f32x16 fma_1 = fma_f32x16(fma, abs, splat_f32x16(-0x1.2e9866p-17f));
+  const f32x16 fma_2 = fma_f32x16(fma_1, abs, splat_f32x16(0x1.1137e2p-14f));
+  const f32x16 fma_3 = fma_f32x16(fma_2, abs, splat_f32x16(-0x1.fa2538p-13f));
+  const f32x16 fma_4 = fma_f32x16(fma_3, abs, splat_f32x16(-0x1.417eccp-14f));
+  const f32x16 fma_5 = fma_f32x16(fma_4, abs, splat_f32x16(0x1.cd0764p-8f));
+  const f32x16 fma_6 = fma_f32x16(fma_5, abs, splat_f32x16(-0x1.ae0968p-5f));
+  const f32x16 fma_7 = fma_f32x16(fma_6, abs, splat_f32x16(-0x1.d63a16p-2f));
+  const f32x16 fma_8 = fma_f32x16(fma_7, abs, splat_f32x16(-0x1.26aedap+0f));
+  const f32x16 fma_9 = fma_f32x16(fma_8, abs, splat_f32x16(-1.0f));
   const f32x16 add = fma_9 + 12582912.0f;
   const f32x16 sub = add - 12582912.0f;
   const f32x16 sub_1 = fma_9 - sub;
@@ -70,17 +65,11 @@ static inline __attribute__((always_inline)) f32x16 gelu_f32x16(f32x16 x) {
   const f32x16 fma_13 = fma_f32x16(fma_12, sub_1, splat_f32x16(0x1.ebfbdcp-3f));
   const f32x16 fma_14 = fma_f32x16(fma_13, sub_1, splat_f32x16(0x1.62e43p-1f));
   const f32x16 fma_15 = fma_f32x16(fma_14, sub_1, splat_f32x16(1.0f));
-  const f32x16 scalb = scalb_f32x16(fma_15, sub);
-  const f32x16 sub_2 = 1.0f - scalb;
-  const f32x16 where = lt ? scalb : sub_2;
+  const f32x16 scalb_or_zero = scalborzero_f32x16(fma_15, sub);
+  const f32x16 sub_2 = 1.0f - scalb_or_zero;
+  const f32x16 where = lt ? scalb_or_zero : sub_2;
   const f32x16 mul = x * where;
   return mul;
-}
-
-static inline __attribute__((always_inline)) f32x16 atleast_f32x16(f32x16 x, f32x16 y) {
-  f32x16 r;
-  __asm__("vmaxps %2, %1, %0" : "=v"(r) : "v"(y), "vm"(x));
-  return r;
 }
 
 // sigmoid: 1 / (1 + e^-x)
@@ -88,10 +77,9 @@ static inline __attribute__((always_inline)) f32x16 sigmoid_f32x16(f32x16 x) {
   const boolx16 lt = x < 0.0f;
   const f32x16 abs = abs_f32x16(x);
   const f32x16 neg = -abs;
-  const f32x16 at_least = atleast_f32x16(neg, splat_f32x16(-104.0f));
-  const f32x16 fma = fma_f32x16(at_least, splat_f32x16(0x1.715476p+0f), splat_f32x16(12582912.0f));
+  const f32x16 fma = fma_f32x16(neg, splat_f32x16(0x1.715476p+0f), splat_f32x16(12582912.0f));
   const f32x16 sub = fma - 12582912.0f;
-  const f32x16 fma_1 = fma_f32x16(sub, splat_f32x16(-0x1.62e4p-1f), at_least);
+  const f32x16 fma_1 = fma_f32x16(sub, splat_f32x16(-0x1.62e4p-1f), neg);
   const f32x16 fma_2 = fma_f32x16(sub, splat_f32x16(-0x1.7f7d1cp-20f), fma_1);
   const f32x16 fma_3 = fma_f32x16(splat_f32x16(0x1.6d110ap-10f), fma_2, splat_f32x16(0x1.120b6ep-7f));
   const f32x16 fma_4 = fma_f32x16(fma_3, fma_2, splat_f32x16(0x1.55551ap-5f));
@@ -99,9 +87,9 @@ static inline __attribute__((always_inline)) f32x16 sigmoid_f32x16(f32x16 x) {
   const f32x16 fma_6 = fma_f32x16(fma_5, fma_2, splat_f32x16(0.5f));
   const f32x16 fma_7 = fma_f32x16(fma_6, fma_2, splat_f32x16(1.0f));
   const f32x16 fma_8 = fma_f32x16(fma_7, fma_2, splat_f32x16(1.0f));
-  const f32x16 scalb = scalb_f32x16(fma_8, sub);
-  const f32x16 where = lt ? scalb : splat_f32x16(1.0f);
-  const f32x16 add = 1.0f + scalb;
+  const f32x16 scalb_or_zero = scalborzero_f32x16(fma_8, sub);
+  const f32x16 where = lt ? scalb_or_zero : splat_f32x16(1.0f);
+  const f32x16 add = 1.0f + scalb_or_zero;
   const f32x16 div = where / add;
   return div;
 }

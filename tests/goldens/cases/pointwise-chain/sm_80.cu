@@ -27,16 +27,12 @@ static __device__ __forceinline__ f32 abs_f32(f32 x) {
   return fabsf(x);
 }
 
-static __device__ __forceinline__ f32 atmost_f32(f32 x, f32 y) {
-  return y < x ? y : x;
-}
-
 static __device__ __forceinline__ f32 fma_f32(f32 x, f32 y, f32 z) {
   return __fmaf_rn(x, y, z);
 }
 
-static __device__ __forceinline__ f32 scalb_f32(f32 x, f32 y) {
-  if (y != y) return y;
+static __device__ __forceinline__ f32 scalborzero_f32(f32 x, f32 y) {
+  if (!(y >= -150.0f)) return y < -150.0f ? 0 : y;
   const i32 n = (i32)y, half = n >> 1;
   return x * __int_as_float((i32)(half + 127) << 23) * __int_as_float((i32)((n - half) + 127) << 23);
 }
@@ -45,17 +41,16 @@ static __device__ __forceinline__ f32 scalb_f32(f32 x, f32 y) {
 static __device__ __forceinline__ f32 gelu_f32(f32 x) {
   const bool lt = x < 0.0f;
   const f32 abs_ = abs_f32(x);
-  const f32 at_most = atmost_f32(abs_, 12.0f);
-  const f32 fma_ = fma_f32(-0x1.77a564p-26f, at_most, 0x1.6c076p-21f);
-  const f32 fma_1 = fma_f32(fma_, at_most, -0x1.2e9866p-17f);
-  const f32 fma_2 = fma_f32(fma_1, at_most, 0x1.1137e2p-14f);
-  const f32 fma_3 = fma_f32(fma_2, at_most, -0x1.fa2538p-13f);
-  const f32 fma_4 = fma_f32(fma_3, at_most, -0x1.417eccp-14f);
-  const f32 fma_5 = fma_f32(fma_4, at_most, 0x1.cd0764p-8f);
-  const f32 fma_6 = fma_f32(fma_5, at_most, -0x1.ae0968p-5f);
-  const f32 fma_7 = fma_f32(fma_6, at_most, -0x1.d63a16p-2f);
-  const f32 fma_8 = fma_f32(fma_7, at_most, -0x1.26aedap+0f);
-  const f32 fma_9 = fma_f32(fma_8, at_most, -1.0f);
+  const f32 fma_ = fma_f32(-0x1.77a564p-26f, abs_, 0x1.6c076p-21f);
+  const f32 fma_1 = fma_f32(fma_, abs_, -0x1.2e9866p-17f);
+  const f32 fma_2 = fma_f32(fma_1, abs_, 0x1.1137e2p-14f);
+  const f32 fma_3 = fma_f32(fma_2, abs_, -0x1.fa2538p-13f);
+  const f32 fma_4 = fma_f32(fma_3, abs_, -0x1.417eccp-14f);
+  const f32 fma_5 = fma_f32(fma_4, abs_, 0x1.cd0764p-8f);
+  const f32 fma_6 = fma_f32(fma_5, abs_, -0x1.ae0968p-5f);
+  const f32 fma_7 = fma_f32(fma_6, abs_, -0x1.d63a16p-2f);
+  const f32 fma_8 = fma_f32(fma_7, abs_, -0x1.26aedap+0f);
+  const f32 fma_9 = fma_f32(fma_8, abs_, -1.0f);
   const f32 add = fma_9 + 12582912.0f;
   const f32 sub = add - 12582912.0f;
   const f32 sub_1 = fma_9 - sub;
@@ -65,15 +60,11 @@ static __device__ __forceinline__ f32 gelu_f32(f32 x) {
   const f32 fma_13 = fma_f32(fma_12, sub_1, 0x1.ebfbdcp-3f);
   const f32 fma_14 = fma_f32(fma_13, sub_1, 0x1.62e43p-1f);
   const f32 fma_15 = fma_f32(fma_14, sub_1, 1.0f);
-  const f32 scalb = scalb_f32(fma_15, sub);
-  const f32 sub_2 = 1.0f - scalb;
-  const f32 where = lt ? scalb : sub_2;
+  const f32 scalb_or_zero = scalborzero_f32(fma_15, sub);
+  const f32 sub_2 = 1.0f - scalb_or_zero;
+  const f32 where = lt ? scalb_or_zero : sub_2;
   const f32 mul = x * where;
   return mul;
-}
-
-static __device__ __forceinline__ f32 atleast_f32(f32 x, f32 y) {
-  return y > x ? y : x;
 }
 
 // sigmoid: 1 / (1 + e^-x)
@@ -81,10 +72,9 @@ static __device__ __forceinline__ f32 sigmoid_f32(f32 x) {
   const bool lt = x < 0.0f;
   const f32 abs_ = abs_f32(x);
   const f32 neg = -abs_;
-  const f32 at_least = atleast_f32(neg, -104.0f);
-  const f32 fma_ = fma_f32(at_least, 0x1.715476p+0f, 12582912.0f);
+  const f32 fma_ = fma_f32(neg, 0x1.715476p+0f, 12582912.0f);
   const f32 sub = fma_ - 12582912.0f;
-  const f32 fma_1 = fma_f32(sub, -0x1.62e4p-1f, at_least);
+  const f32 fma_1 = fma_f32(sub, -0x1.62e4p-1f, neg);
   const f32 fma_2 = fma_f32(sub, -0x1.7f7d1cp-20f, fma_1);
   const f32 fma_3 = fma_f32(0x1.6d110ap-10f, fma_2, 0x1.120b6ep-7f);
   const f32 fma_4 = fma_f32(fma_3, fma_2, 0x1.55551ap-5f);
@@ -92,9 +82,9 @@ static __device__ __forceinline__ f32 sigmoid_f32(f32 x) {
   const f32 fma_6 = fma_f32(fma_5, fma_2, 0.5f);
   const f32 fma_7 = fma_f32(fma_6, fma_2, 1.0f);
   const f32 fma_8 = fma_f32(fma_7, fma_2, 1.0f);
-  const f32 scalb = scalb_f32(fma_8, sub);
-  const f32 where = lt ? scalb : 1.0f;
-  const f32 add = 1.0f + scalb;
+  const f32 scalb_or_zero = scalborzero_f32(fma_8, sub);
+  const f32 where = lt ? scalb_or_zero : 1.0f;
+  const f32 add = 1.0f + scalb_or_zero;
   const f32 div = where / add;
   return div;
 }
