@@ -2,7 +2,7 @@
 import { describe, expect, test } from '@jest/globals';
 import { at } from '@tsinductor/base';
 import { compile, conv1d, conv2d, conv3d, convTranspose2d, manualSeed, randn, valueAndGrad } from 'tsinductor';
-import type { Tensor } from 'tsinductor';
+import type { DType, Tensor } from 'tsinductor';
 import { useOwnCache } from './own-cache.ts';
 
 useOwnCache();
@@ -40,6 +40,10 @@ const layers: readonly Layer[] = [
   ['one output', [2, 16, 10, 10], [1, 16, 3, 3], { padding: 1 }],
   ['one by one, with a stride', [3, 32, 7, 7], [64, 32, 1, 1], { stride: 2 }],
   ['a filter', [1, 1, 12, 12], [1, 1, 3, 3], {}],
+  ['rows longer than what is stored at once', [1, 16, 3, 130], [24, 16, 3, 3], { padding: 1 }],
+  ['many channels, a long window in one dim', [2, 20, 60], [24, 20, 31], { padding: 15, stride: 2 }],
+  ['depthwise with a stride, wider than vectors', [1, 4, 20, 70], [4, 1, 3, 3], { padding: 1, groups: 4, stride: 2 }],
+  ['depthwise with a stride of 3', [1, 4, 20, 110], [4, 1, 5, 5], { padding: 2, groups: 4, stride: 3 }],
   ['rows of three places, which are copied', [2, 5, 6, 3], [7, 5, 3, 3], { padding: 1 }],
 ];
 
@@ -50,6 +54,19 @@ describe('convolutions', () => {
     const layer = (...given: Given): Tensor => convolve(given, how);
     const followed = (...given: Given): Tensor => convolve(given, how).relu().mul(0.5);
     for (const fn of [layer, followed]) expect(difference(compile(fn)(x, w, b), fn(x, w, b))).toBeLessThan(1e-6);
+  });
+
+  test.each<DType>(['f32', 'f64', 'bf16'])('lie as their operands do: channels last, a residual, %s', (dtype) => {
+    manualSeed(4);
+    const [x, w, b] = [randn([2, 11, 9, 40], { dtype }), randn([36, 40, 3, 3], { dtype }), randn([36], { dtype })];
+    const residual = randn([2, 36, 11, 9], { dtype });
+    const block = (x: Tensor, r: Tensor): Tensor =>
+      conv2d(x.permute(0, 3, 1, 2), w, b, { padding: 1 })
+        .add(r)
+        .relu();
+    const last = (x: Tensor, r: Tensor): Tensor => block(x, r).permute(0, 2, 3, 1).contiguous();
+    for (const fn of [block, last])
+      expect(difference(compile(fn)(x, residual), fn(x, residual))).toBeLessThan(dtype === 'bf16' ? 1e-2 : 1e-6);
   });
 
   test('of batches of any size are one graph', () => {

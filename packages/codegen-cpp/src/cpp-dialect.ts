@@ -24,7 +24,7 @@ import { failUnit, printLine, printLogType } from './prelude/print-functions.ts'
 import { Prelude } from './prelude/prelude.ts';
 import * as special from './prelude/special-functions.ts';
 import { sortCall } from './prelude/sort-call.ts';
-import { loadSpreadFunction } from './prelude/spread-functions.ts';
+import { loadSpreadFunction, loadSpreadMaskedFunction } from './prelude/spread-functions.ts';
 import * as machine from './prelude/target-functions.ts';
 import { elementDefinition, inlined, typeDefinition, typeName } from './prelude/vector-types.ts';
 import { kernelFrame } from './kernel-frame.ts';
@@ -67,7 +67,7 @@ const dialectOf = (prelude: Prelude): Dialect => ({
   load: (access, type, how) => load(access, type, { ...how, prelude }),
   store: (access, type, value) => store(access, type, { ...value, prelude }),
   check: (check) => checked(check, prelude),
-  transpose,
+  transpose: (tile) => transpose(tile, prelude.isa),
   sort: sortCall,
   fence: () => {
     invariant(prelude.isa === 'avx512' || prelude.isa === 'avx2', 'a fence where there are no non-temporal stores');
@@ -242,17 +242,18 @@ function load(access: AccessText, type: ValueType, how: LoadContext): Expression
   if (type.lanes === 1) return loadScalar(access, type, how);
   const p = address(access);
   const { layout, count } = access;
-  if (by === 'permute' && step !== undefined) return call(prelude.of(loadSpreadFunction, type, step), [p]);
   if (layout === 'contiguous' && access.mask === undefined) {
     return count === undefined
       ? call(prelude.of(memory.loadFunction, type), [p])
       : call(prelude.of(memory.loadFirstFunction, type, prelude.isa), [p, count]);
   }
   const mask = maskOf(access, type, prelude);
+  const isSpread = by === 'permute' && step !== undefined;
+  if (isSpread && mask === undefined) return call(prelude.of(loadSpreadFunction, type, step), [p]);
   const rest = how.other ?? constant(type, 0, prelude);
   const extra = mask === undefined ? [] : [mask.text, rest.text];
   const needs = mask === undefined ? [] : [...mask.needs, ...rest.needs];
-  const place = layout === 'contiguous' ? [p] : [p, access.step];
+  const place = layout === 'contiguous' || isSpread ? [p] : [p, access.step];
   const expression = call(partialLoad(access, type, { ...how, masked: mask !== undefined }), [...place, ...extra]);
   return { ...expression, needs: [...expression.needs, ...needs] };
 }
@@ -261,7 +262,9 @@ interface PartialLoad extends LoadContext {
   readonly masked: boolean;
 }
 
-function partialLoad(access: AccessText, type: ValueType, { masked, by, prelude }: PartialLoad): Definition {
+function partialLoad(access: AccessText, type: ValueType, { masked, by, step, prelude }: PartialLoad): Definition {
+  if (by === 'permute' && step !== undefined)
+    return prelude.of(loadSpreadMaskedFunction, type, step, prelude.isa);
   switch (access.layout) {
     case 'contiguous':
       return prelude.of(memory.loadMaskedFunction, type, prelude.isa);
@@ -287,12 +290,12 @@ function loadScalar(access: AccessText, type: ValueType, { other, prelude }: Loa
   return compound(`${access.mask} ? ${type.dtype === 'bool' ? `(${value})` : value} : ${rest.text}`, rest.needs);
 }
 
-function transpose({ dtype, from, fromStep, to, toStep, rows, columns, ...how }: TransposeText): Expression {
+function transpose({ dtype, from, fromStep, to, toStep, rows, columns, ...how }: TransposeText, isa: Isa): Expression {
   const { tile, whole, isNonTemporal } = how;
   const way = { tile, isNonTemporal };
   return whole
     ? call(special.transposeTile(dtype, way), [from, fromStep, to, toStep])
-    : call(special.transposeAny(dtype, way), [from, fromStep, to, toStep, rows, columns]);
+    : call(special.transposeAny(dtype, way, isa), [from, fromStep, to, toStep, rows, columns]);
 }
 
 interface StoreContext {

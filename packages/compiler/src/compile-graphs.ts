@@ -24,7 +24,7 @@ export async function compileGraphs(
   const { builder, config } = session;
   const target = new NativeBatch(builder, backend);
   const measure = clockOf(builder, config);
-  return compileTogether(graphs, target, (graph) => scheduleOf(graph, { config, measure, chains: true }));
+  return compileTogether(graphs, target, (graph) => scheduleOf(graph, { config, measure, chains: true, hasLanes: true }));
 }
 
 /**

@@ -4,7 +4,17 @@
 // into places of the window and channels; the batch, where an operand is the same for some of its points, as for heads that share keys. So
 // windows, and what is repeated, are read where they lie.
 import { at, dtypeInfo } from '@tsinductor/base';
-import { add, axisIndex, coefficientOf, divisorsOf, equal, floorDivide, multiply, substitute } from '@tsinductor/ir';
+import {
+  add,
+  axisIndex,
+  coefficientOf,
+  divisorsOf,
+  equal,
+  floorDivide,
+  int,
+  multiply,
+  substitute,
+} from '@tsinductor/ir';
 import type { Axis, ContractOperand, Index } from '@tsinductor/ir';
 import type { CallNode } from './attributes.ts';
 import type { Lowering, Rule } from './lowering.ts';
@@ -60,6 +70,19 @@ function batchOf(views: readonly View[], newAxis: NewAxis): Parts {
   return partsOf(extents.length > 4 ? [at(whole, 0).extent] : extents, 'bghv', newAxis);
 }
 
+/** Parts of which each of both is some, where all extents are known and one of them divides the other. */
+function commonParts(left: readonly Index[], right: readonly Index[]): readonly Index[] | undefined {
+  const ends = [...new Set([...spansOf(left), ...spansOf(right)])].toSorted((a, b) => b - a);
+  const extents = ends.map((span, position) => span / (ends[position + 1] ?? 1));
+  return extents.every(Number.isInteger) ? extents.map((extent) => int(extent)) : undefined;
+}
+
+/** How many points an axis has from each of its parts on; not a number where that is not known. */
+const spansOf = (parts: readonly Index[]): readonly number[] =>
+  parts.map((_, position) =>
+    parts.slice(position).reduce((span, part) => span * (part.kind === 'int' ? part.value : NaN), 1),
+  );
+
 /** The argument, such that its index over the loops is affine. */
 function affineView(lowering: Lowering, node: CallNode, { view, batch }: InBatch): View {
   const others = view.axes.slice(1);
@@ -79,9 +102,10 @@ interface Reading {
   readonly over: Parts;
 }
 
-function readingOf(lowering: Lowering, node: CallNode, { first, batch, newAxis }: Operands): Reading {
+function readingOf(lowering: Lowering, node: CallNode, { first, second, batch, newAxis }: Operands): Reading {
   const [rowAxis, overAxis] = [at(first.axes, 1), at(first.axes, 2)];
-  const [rowParts, overParts] = [divide(first.at, rowAxis), divide(first.at, overAxis)];
+  const [rowParts, ownParts] = [divide(first.at, rowAxis), divide(first.at, overAxis)];
+  const overParts = ownParts && (partsForBoth(lowering, ownParts, second) ?? ownParts);
   if (rowParts !== undefined && overParts !== undefined && rowParts.length <= 4 && overParts.length <= 4) {
     const [rows, over] = [partsOf(rowParts, 'mrqo', newAxis), partsOf(overParts, 'ktsu', newAxis)];
     const index = locate(first, [batch.at, rows.at, over.at]);
@@ -93,8 +117,33 @@ function readingOf(lowering: Lowering, node: CallNode, { first, batch, newAxis }
   return { view, rows: whole(1, 'm'), over: whole(2, 'k') };
 }
 
+/** Of fewer channels, places of a row of the window are summed over together with them. */
+const FEW_CHANNELS = 16;
+
+/** The most places of a window of which a panel has all for some channels. */
+const MOST_PLACES = 64;
+
+/**
+ * Parts over which both operands are affine, for a weight of [outputs, channels, window]: channels are summed over by themselves, and it is
+ * packed from where it lies instead of being turned first.
+ */
+function partsForBoth(
+  { options }: Lowering,
+  own: readonly Index[],
+  { at: index, axes, dtype }: View,
+): Shape | undefined {
+  if (!options.hasLanes || own.length === 1 || dtype !== dtypeInfo[dtype].compute) return undefined;
+  const parts = divide(index, at(axes, 1));
+  const common = parts && parts.length > 1 ? commonParts(own, parts) : undefined;
+  if (common === undefined) return undefined;
+  const [all = 0] = spansOf(common);
+  const [channels = 0] = spansOf(common.slice(-1));
+  return channels >= FEW_CHANNELS && all <= MOST_PLACES * channels ? common : undefined;
+}
+
 interface Operands {
   readonly first: View;
+  readonly second: View;
   readonly batch: Parts;
   readonly newAxis: NewAxis;
 }
@@ -116,11 +165,10 @@ const bmm: Rule = (lowering, node) => {
   const [first, second] = [0, 1].map((position) => lowering.argument(node, position)) as [View, View];
   const newAxis: NewAxis = (letter, extent) => ({ name: `${letter}${program.nextNumber}`, extent });
   const batch = batchOf([first, second], newAxis);
-  const right = affineView(lowering, node, { view: second, batch });
-  const { view: left, rows, over } = readingOf(lowering, node, { first, batch, newAxis });
-  const columns = overColumns(lowering, node, { right, over });
+  const { view: left, rows, over } = readingOf(lowering, node, { first, second, batch, newAxis });
+  const columns = columnsOf(lowering, node, { second, batch, over });
   const target = lowering.target(node);
-  const [m, n] = [innermost(rows), newAxis('n', at(right.axes, 2).extent)];
+  const [m, n] = [innermost(rows), newAxis('n', at(second.axes, 2).extent)];
   const outer = [...batch.axes, ...rows.axes.slice(0, -1)];
   return program.append(
     target,
@@ -139,11 +187,29 @@ const bmm: Rule = (lowering, node) => {
   );
 };
 
-/** The second operand, such that it is affine over what is summed over. */
-function overColumns(lowering: Lowering, node: CallNode, { right, over }: { right: View; over: Parts }): View {
-  if (over.axes.length === 1) return right;
-  const index = locate(right, [zero, over.at, zero]);
-  return isAffine(index, over.axes) ? right : lowering.program.copy(right, lowering.origin(node));
+interface Columns {
+  readonly second: View;
+  readonly batch: Parts;
+  readonly over: Parts;
+}
+
+/** The second operand, such that it is affine over the batch and what is summed over: itself, if parts of both are summed over. */
+function columnsOf(lowering: Lowering, node: CallNode, { second, batch, over }: Columns): View {
+  const isRead = (view: View): boolean => {
+    const column = at(view.axes, 2);
+    return isAffine(locate(view, [batch.at, over.at, axisIndex(column)]), [...batch.axes, ...over.axes, column]);
+  };
+  if (
+    partsForBoth(
+      lowering,
+      over.axes.map(({ extent }) => extent),
+      second,
+    ) !== undefined &&
+    isRead(second)
+  )
+    return second;
+  const right = affineView(lowering, node, { view: second, batch });
+  return isRead(right) ? right : lowering.program.copy(right, lowering.origin(node));
 }
 
 export const contractRules: Readonly<Record<string, Rule>> = { bmm };

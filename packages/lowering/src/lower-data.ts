@@ -3,7 +3,7 @@
 import { at, dtypeInfo, isFloat } from '@tsinductor/base';
 import type { DType } from '@tsinductor/base';
 import type { ScalarRef } from '@tsinductor/graph';
-import { add, int, isAtMost, multiply, subtract } from '@tsinductor/ir';
+import { add, coefficientOf, int, isAtMost, multiply, subtract } from '@tsinductor/ir';
 import type { BodyBuilder, Index, ScalarId } from '@tsinductor/ir';
 import { isIndex, numberAttr, operandArg, pairsAttr, scalarAttr, valuesArg } from './attributes.ts';
 import { convert, literal, load, roundedScalar, stored } from './element.ts';
@@ -82,6 +82,8 @@ const padRule: Rule = (lowering, node) => {
   const padding = pairsAttr(node, 'padding');
   const value = scalarAttr(node, 'value');
   const target = lowering.target(node);
+  if (lowering.options.hasLanes && isTurned(source, target) && padding.flat().every(isPositive))
+    return padInParts(lowering.program, { target, source, padding, value });
   return lowering.program.map(target, (body, coordinates) => {
     const outside = stored(body, constant(body, value, dtypeInfo[target.dtype].compute), target.dtype);
     if (shapeOf(source).some((extent) => isInt(extent, 0))) return outside;
@@ -95,6 +97,48 @@ const padRule: Rule = (lowering, node) => {
     return body.load(source.buffer, source.dtype, place, { mask, other: outside });
   });
 };
+
+const isPositive = (index: Index): boolean => index.kind === 'int' && index.value >= 0;
+
+/** Smaller results are copied in one loop, element by element. */
+const FEW_ELEMENTS = 4096;
+
+/** Whether elements that lie side by side in a large result of known size lie apart in the source, and others do not. */
+function isTurned(source: View, { shape }: Target): boolean {
+  const elements = shape.reduce((count, extent) => count * (extent.kind === 'int' ? extent.value : NaN), 1);
+  const steps = source.axes.map((axis) => coefficientOf(source.at, axis));
+  const isDense = steps.some((step) => step !== undefined && isInt(step, 1));
+  const last = steps.at(-1);
+  return elements >= FEW_ELEMENTS && isDense && last !== undefined && !isInt(last, 1) && !isInt(last, 0);
+}
+
+interface Padding {
+  readonly target: Target;
+  readonly source: View;
+  readonly padding: readonly (readonly [Index, Index])[];
+  readonly value: ScalarRef | Index;
+}
+
+/** The source in the midst, and around it what is before and after each dim: nodes without masks. */
+function padInParts(program: ProgramBuilder, { target, source, padding, value }: Padding): View {
+  const inner = shapeOf(source);
+  const outside: Part['element'] = (body) =>
+    stored(body, constant(body, value, dtypeInfo[target.dtype].compute), target.dtype);
+  const borders = padding.flatMap(([before, after], dim): readonly Part[] => {
+    // Of the dims before this one only what the source covers: the corners are theirs.
+    const starts = padding.map(([first], other) => (other < dim ? first : zero));
+    const shape = target.shape.map((extent, other) => (other < dim ? at(inner, other) : extent));
+    const slab = (size: Index, start: Index): readonly Part[] =>
+      isInt(size, 0) ? [] : [{ shape: shape.with(dim, size), start: starts.with(dim, start), element: outside }];
+    return [...slab(before, zero), ...slab(after, add(before, at(inner, dim)))];
+  });
+  const midst: Part = {
+    shape: inner,
+    start: padding.map(([before]) => before),
+    element: (body, coordinates) => body.load(source.buffer, source.dtype, locate(source, coordinates)),
+  };
+  return program.inParts(target, [...borders, midst]);
+}
 
 const catRule: Rule = (lowering, node) => {
   const dim = numberAttr(node, 'dim');

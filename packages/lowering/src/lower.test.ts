@@ -203,6 +203,7 @@ describe('reductions', () => {
     unrollBelow: 8,
     checkIndices: true,
     divideRows: false,
+    hasLanes: false,
     channelsLast: 'never',
     keepOutputStrides: true,
   };
@@ -233,13 +234,50 @@ describe('reductions', () => {
   });
 });
 
+/** What kernels in lanes are lowered by. */
+const inLanes: LoweringOptions = {
+  catInputs: 8,
+  unrollBelow: 0,
+  checkIndices: true,
+  divideRows: false,
+  hasLanes: true,
+  channelsLast: 'never',
+  keepOutputStrides: true,
+};
+
+describe('padding of what lies across', () => {
+  const x = f32(ramp(2, 20, 9, 15));
+  const turned: Build = (b, image) =>
+    b.call('pad', [b.call('permute', [image], { dims: [0, 2, 3, 1] })], {
+      pad: [0, 3, 2, 0, 1, 2],
+      value: scalar(1.5),
+    });
+
+  test('is a node for each border, and one without a mask for what is inside', () => {
+    const { program } = lowered([x], turned, inLanes);
+    expect(program.nodes).toHaveLength(5);
+    expect(new Set(program.nodes.flatMap(({ outs }) => outs)).size).toBe(1);
+    expect(runOne([x], turned, inLanes)).toEqual(runOne([x], turned));
+  });
+
+  test('is one node where elements lie as they did, where there are few, and where it cuts', () => {
+    const straight: Build = (b, image) => b.call('pad', [image], { pad: [1, 1], value: scalar(0) });
+    const cut: Build = (b, image) =>
+      b.call('pad', [b.call('permute', [image], { dims: [0, 2, 3, 1] })], { pad: [0, 0, -1, 1], value: scalar(0) });
+    for (const [input, build] of [
+      [x, straight],
+      [x, cut],
+      [f32(ramp(1, 3, 4, 5)), turned],
+    ] as const)
+      expect(lowered([input], build, inLanes).program.nodes).toHaveLength(1);
+  });
+});
+
 describe('windows that a product reads', () => {
-  const kindsOf = (image: readonly number[], weight: readonly number[], attrs: Attrs): readonly string[] => {
-    const [x, w] = [image, weight].map((shape) => f32(nd(shape, (_, flat) => flat % 7)));
-    const { program } = lowered(
-      [x, w].flatMap((one) => one ?? []),
-      call('conv2d', attrs),
-    );
+  const inputsOf = (image: readonly number[], weight: readonly number[]): readonly Input[] =>
+    [image, weight].map((shape) => f32(nd(shape, (_, flat) => flat % 7)));
+  const kindsOf = (inputs: readonly Input[], attrs: Attrs, options?: LoweringOptions): readonly string[] => {
+    const { program } = lowered(inputs, call('conv2d', attrs), options);
     return program.nodes.map((node) =>
       node.kind === 'contract' ? `over ${String(node.over.length)} axes` : node.kind,
     );
@@ -247,11 +285,22 @@ describe('windows that a product reads', () => {
 
   test('lie where the image does: rows of the window, and the places and channels of a row', () => {
     // The padded image with its channels last, the weight, the product, and its result in eager order.
-    expect(kindsOf([2, 3, 6, 6], [8, 3, 3, 3], { padding: 1 })).toEqual(['map', 'map', 'over 2 axes', 'map']);
-    expect(kindsOf([2, 6, 8, 8], [8, 3, 3, 3], { groups: 2 })).toEqual(['map', 'map', 'over 3 axes', 'map']);
+    const padded = inputsOf([2, 3, 6, 6], [8, 3, 3, 3]);
+    expect(kindsOf(padded, { padding: 1 })).toEqual(['map', 'map', 'over 2 axes', 'map']);
+    const grouped = inputsOf([2, 6, 8, 8], [8, 3, 3, 3]);
+    expect(kindsOf(grouped, { groups: 2 })).toEqual(['map', 'map', 'over 3 axes', 'map']);
   });
 
   test('are copied where a row has few places', () => {
-    expect(kindsOf([2, 3, 5, 5], [8, 3, 3, 3], {})).toContain('over 1 axes');
+    expect(kindsOf(inputsOf([2, 3, 5, 5], [8, 3, 3, 3]), {})).toContain('over 1 axes');
+  });
+
+  test('have a weight that is read where it lies, in lanes and for many channels', () => {
+    const many = inputsOf([1, 16, 6, 6], [8, 16, 3, 3]);
+    expect(kindsOf(many, { padding: 1 }, inLanes)).toEqual(['map', 'over 3 axes', 'map']);
+    expect(runOne(many, call('conv2d', { padding: 1 }), inLanes)).toEqual(runOne(many, call('conv2d', { padding: 1 })));
+    expect(kindsOf(inputsOf([1, 3, 6, 6], [8, 3, 3, 3]), { padding: 1 }, inLanes)).toContain('over 2 axes');
+    const doubles = many.map((input): Input => ({ ...input, dtype: 'bf16' }));
+    expect(kindsOf(doubles, { padding: 1 }, inLanes)).toContain('over 2 axes');
   });
 });

@@ -45,6 +45,7 @@ const plain: LoweringOptions = {
   unrollBelow: 0,
   checkIndices: true,
   divideRows: false,
+  hasLanes: false,
   channelsLast: 'never',
   keepOutputStrides: true,
 };

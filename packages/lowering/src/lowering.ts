@@ -19,6 +19,8 @@ export interface LoweringOptions {
   readonly checkIndices: boolean;
   /** Whether rows of a product that are affine only in two parts make a batch of it, instead of being copied. */
   readonly divideRows: boolean;
+  /** Whether kernels have lanes, for which they transpose what lies across, in tiles: of places without masks, and of a product's weight. */
+  readonly hasLanes: boolean;
   /** Whether values that pointwise ops make of products lie with their channels last: never, where that gains, always. */
   readonly channelsLast: 'never' | 'whereItGains' | 'always';
   /** Whether results have the strides that eager execution gives them. */

@@ -3,6 +3,7 @@ import { dtypeInfo } from '@tsinductor/base';
 import { constantValue } from '@tsinductor/ir';
 import type { LoadInstructions, Value } from '@tsinductor/ir';
 import { gatherInstruction } from '../prelude/memory-functions.ts';
+import { spreadsUnderMask } from '../prelude/spread-functions.ts';
 import { isSpread } from '../machine/isa.ts';
 import type { Machine, MachinePass } from './machine-pass.ts';
 
@@ -14,7 +15,9 @@ function instructionsFor({ type, access, mask }: Load, machine: Machine): LoadIn
   const isWhole = mask === undefined && access.count === undefined;
   if (access.offsets === undefined) {
     const register = { lanes, bytes: dtypeInfo[dtype].bytes };
-    return isWhole && isSpread(machine.isa, register, constantValue(access.step)) ? 'permute' : undefined;
+    const step = constantValue(access.step);
+    const isPermuted = isSpread(machine.isa, register, step) && (isWhole || spreadsUnderMask(type, step, machine.isa));
+    return isPermuted ? 'permute' : undefined;
   }
   const gathers = machine.isa === 'avx512' && gatherInstruction(type, access.offsets.type) !== undefined;
   // Lanes that a mask leaves out must not be read, which is a branch for each where they are loaded one by one.

@@ -48,6 +48,9 @@ function maskedMove(type: ValueType, isa: Isa): string | undefined {
   return moves[bytes];
 }
 
+/** Whether the first lanes of a vector are loaded and stored by one instruction each. */
+export const movesInPart = (type: ValueType, isa: Isa): boolean => maskedMove(type, isa) !== undefined;
+
 const maskType: Definition = { name: 'lanes_mask', text: 'typedef unsigned long lanes_mask;\n', needs: [] };
 
 /** All lanes below count. */
@@ -65,6 +68,10 @@ function maskedLoad(type: ValueType, isa: Isa): string | undefined {
   };
   return loads[type.dtype];
 }
+
+/** Whether a mask of lanes is an operand of the instruction that loads a vector. */
+export const loadsUnderMask = (type: ValueType, isa: Isa): boolean =>
+  maskedMove(type, isa) !== undefined || maskedLoad(type, isa) !== undefined;
 
 /** Statements that load `r` under `mask`, which has 32 bits a lane. */
 function loadUnderMask(

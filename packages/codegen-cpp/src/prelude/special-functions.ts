@@ -5,7 +5,7 @@ import type { DType } from '@tsinductor/base';
 import type { Definition } from '@tsinductor/codegen';
 import type { ValueType } from '@tsinductor/ir';
 import type { Isa } from '../machine/isa.ts';
-import { nonTemporalStoreFunction } from './memory-functions.ts';
+import { loadFirstFunction, movesInPart, nonTemporalStoreFunction, storeFirstFunction } from './memory-functions.ts';
 import { elementDefinition, inlineFunction, registerBytes, typeDefinition, typeName } from './vector-types.ts';
 
 const repeat = (count: number, text: (index: number) => string): string =>
@@ -151,8 +151,53 @@ function indexCheck(
   return { name, text: inlineFunction({ returns: text, name, parameters }, body), needs: [typeDefinition(type), i64] };
 }
 
+/** Rows and columns of a tile, and whether it is written by non-temporal stores. */
+interface TileWay {
+  readonly tile: number;
+  readonly isNonTemporal: boolean;
+}
+
+/** The integers that the elements of a tile are moved as, a row of them, and a row in memory. */
+function rowsOfTile(dtype: DType, tile: number): { lane: DType; vector: Definition; row: Definition } {
+  const { bytes } = dtypeInfo[dtype];
+  const lane: DType = bytes === 8 ? 'i64' : bytes === 4 ? 'i32' : bytes === 2 ? 'i16' : 'i8';
+  const vector = typeDefinition({ dtype: lane, lanes: tile });
+  const row: Definition = {
+    name: `${vector.name}_row`,
+    text: `typedef ${lane} ${vector.name}_row __attribute__((vector_size(${String(bytes * tile)}), aligned(1), may_alias));\n`,
+    needs: [elementDefinition(lane)],
+  };
+  return { lane, vector, row };
+}
+
+/** A part of a tile: in registers where rows and columns can be loaded and stored in part, else element by element. */
+function transposePart(dtype: DType, tile: number, isa: Isa): Definition {
+  const { lane, vector } = rowsOfTile(dtype, tile);
+  const type: ValueType = { dtype: lane, lanes: tile };
+  if (!movesInPart(type, isa)) return transposeElements(dtype);
+  const element = elementDefinition(dtype);
+  const [load, store] = [loadFirstFunction(type, isa), storeFirstFunction(type, isa)];
+  const rows = Array.from({ length: tile }, (_, row) => [
+    `${vector.name} a${String(row)} = {};`,
+    `if (${String(row)} < rows) a${String(row)} = ${load.name}((const ${lane} *)(from + ${String(row)} * from_step), columns);`,
+  ]).flat();
+  const lines: string[] = [];
+  const columns = exchanges(vector.name, { tile, lines }).map(
+    (value, column) =>
+      `if (${String(column)} < columns) ${store.name}((${lane} *)(to + ${String(column)} * to_step), rows, ${value});`,
+  );
+  const name = `transpose_some_${element.name}x${String(tile)}`;
+  const parameters = `const ${element.name} *from, i64 from_step, ${element.name} *to, i64 to_step, i64 rows, i64 columns`;
+  const body = [...rows, ...lines, ...columns].map((line) => `  ${line}\n`).join('');
+  return {
+    name,
+    text: `static __attribute__((noinline)) void ${name}(${parameters}) {\n${body}}\n`,
+    needs: [element, vector, load, store, elementDefinition('i64')],
+  };
+}
+
 /** A tile of rows to columns, element by element: the general form. */
-function transposePart(dtype: DType): Definition {
+function transposeElements(dtype: DType): Definition {
   const element = elementDefinition(dtype);
   const name = `transpose_${element.name}`;
   const parameters = `const ${element.name} *from, i64 from_step, ${element.name} *to, i64 to_step, i64 rows, i64 columns`;
@@ -197,27 +242,14 @@ function exchanges(
   return names;
 }
 
-/** Rows and columns of a tile, and whether it is written by non-temporal stores. */
-interface TileWay {
-  readonly tile: number;
-  readonly isNonTemporal: boolean;
-}
-
 /**
  * A whole square tile in registers: log2(tile) rounds, each of which exchanges blocks of rows with blocks of columns of
  * half the size.
  */
 export function transposeTile(dtype: DType, { tile, isNonTemporal }: TileWay): Definition {
-  const { bytes } = dtypeInfo[dtype];
   const element = elementDefinition(dtype);
-  const lane: DType = bytes === 8 ? 'i64' : bytes === 4 ? 'i32' : bytes === 2 ? 'i16' : 'i8';
+  const { lane, vector, row: at } = rowsOfTile(dtype, tile);
   const type: ValueType = { dtype: lane, lanes: tile };
-  const vector = typeDefinition(type);
-  const at: Definition = {
-    name: `${vector.name}_row`,
-    text: `typedef ${lane} ${vector.name}_row __attribute__((vector_size(${String(bytes * tile)}), aligned(1), may_alias));\n`,
-    needs: [elementDefinition(lane)],
-  };
   const name = `transpose_${isNonTemporal ? 'past_' : ''}${element.name}x${String(tile)}`;
   const storeNonTemporal = isNonTemporal ? nonTemporalStoreFunction(type) : undefined;
   const lines: string[] = [];
@@ -245,10 +277,10 @@ export function transposeTile(dtype: DType, { tile, isNonTemporal }: TileWay): D
 }
 
 /** A tile that may be partial: the fast path where it is whole. */
-export function transposeAny(dtype: DType, way: TileWay): Definition {
+export function transposeAny(dtype: DType, way: TileWay, isa: Isa): Definition {
   const { tile, isNonTemporal } = way;
   const whole = transposeTile(dtype, way);
-  const part = transposePart(dtype);
+  const part = transposePart(dtype, tile, isa);
   const element = elementDefinition(dtype);
   const name = `transpose_part_${isNonTemporal ? 'past_' : ''}${element.name}x${String(tile)}`;
   const parameters = `const ${element.name} *from, i64 from_step, ${element.name} *to, i64 to_step, i64 rows, i64 columns`;

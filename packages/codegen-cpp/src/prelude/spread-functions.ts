@@ -4,10 +4,11 @@
 //
 // (Measured on a Cascade Lake: 16 lanes at distance 2 in two loads and a shuffle, where lane by lane they are 16 loads and as many
 // instructions that put them together.)
-import { at } from '@tsinductor/base';
+import { at, dtypeInfo } from '@tsinductor/base';
 import type { Definition } from '@tsinductor/codegen';
 import type { ValueType } from '@tsinductor/ir';
-import { loadFunction } from './memory-functions.ts';
+import type { Isa } from '../machine/isa.ts';
+import { loadFunction, loadMaskedFunction, loadsUnderMask } from './memory-functions.ts';
 import { elementDefinition, inlineFunction, typeDefinition, typeName } from './vector-types.ts';
 
 /** `p` is where the first lane is. */
@@ -19,6 +20,40 @@ export function loadSpreadFunction(type: ValueType, step: number): Definition {
   const body = step < 0 ? reversed(type, whole) : picked(type, { step, whole });
   const text = inlineFunction({ returns: vector, name, parameters: `const ${element} *p` }, body);
   return { name, text, needs: [elementDefinition(type.dtype), typeDefinition(type), whole] };
+}
+
+/** Whether lanes that lie a few elements apart, and of which a mask leaves some out, are loaded in vectors. */
+export const spreadsUnderMask = (type: ValueType, step: number | undefined, isa: Isa): boolean =>
+  step !== undefined && step >= 2 && dtypeInfo[type.dtype].bytes === 4 && loadsUnderMask(type, isa);
+
+/** The same of the lanes of a mask alone: what it leaves out, and what lies between lanes, is not read. */
+export function loadSpreadMaskedFunction(type: ValueType, step: number, isa: Isa): Definition {
+  const { lanes } = type;
+  const load = loadMaskedFunction(type, isa);
+  const mask: ValueType = { dtype: 'bool', lanes };
+  const [vector, flags] = [typeName(type), typeName(mask)];
+  const lines = [`const ${flags} no_lanes = {};`, `const ${vector} none = {};`];
+  let sofar = '';
+  for (let part = 0; part * lanes <= (lanes - 1) * step; part += 1) {
+    const places = Array.from({ length: lanes }, (_, place) => part * lanes + place);
+    const from = places.map((place) => (place % step === 0 ? place / step : lanes));
+    const here = shuffle('mask', 'no_lanes', from);
+    const loaded = `x${String(part)}`;
+    lines.push(`const ${vector} ${loaded} = ${load.name}(p + ${String(part * lanes)}, ${here}, none);`);
+    const order = Array.from({ length: lanes }, (_, lane) => {
+      const place = lane * step - part * lanes;
+      const isHere = place >= 0 && place < lanes;
+      return isHere ? (part === 0 ? place : lanes + place) : lane;
+    });
+    const both = part === 0 ? shuffle(loaded, loaded, order) : shuffle(sofar, loaded, order);
+    sofar = `y${String(part)}`;
+    lines.push(`const ${vector} ${sofar} = ${both};`);
+  }
+  lines.push(`return mask ? ${sofar} : other;`);
+  const name = `load_every${String(step)}_masked_${vector}`;
+  const parameters = `const ${elementDefinition(type.dtype).name} *p, ${flags} mask, ${vector} other`;
+  const text = inlineFunction({ returns: vector, name, parameters }, lines);
+  return { name, text, needs: [elementDefinition(type.dtype), typeDefinition(type), typeDefinition(mask), load] };
 }
 
 function reversed(type: ValueType, { name }: Definition): readonly string[] {

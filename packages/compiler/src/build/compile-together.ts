@@ -37,6 +37,8 @@ interface Scheduling {
   readonly measure?: Measure | undefined;
   /** Whether the target has one kernel for two products and the loops between them. */
   readonly chains?: boolean;
+  /** Whether its kernels have lanes, for which what lies across is transposed in tiles. */
+  readonly hasLanes?: boolean;
 }
 
 /** Schedules `graphs` and has them built in one piece, or where that fails in smaller ones; results are in their order. */

@@ -53,12 +53,20 @@ const programForm: Form<LoopProgram> = {
   verify: verifyProgram,
 };
 
-const lower: Stage<Graph, LoopProgram, PlanContext> = {
+/** What every kernel of a target can be. */
+interface ForTarget {
+  /** Two products and the loops between them. */
+  readonly chains?: boolean;
+  /** In lanes, for which what lies across is transposed in tiles. */
+  readonly hasLanes?: boolean;
+}
+
+const lower = ({ hasLanes = false }: ForTarget): Stage<Graph, LoopProgram, PlanContext> => ({
   name: 'lower',
   doc: 'every primitive is a loop over the elements of its result',
   makes: programForm,
-  run: (graph, { config }) => lowerGraph(graph, loweringOf(config)),
-};
+  run: (graph, { config }) => lowerGraph(graph, { ...loweringOf(config), hasLanes }),
+});
 
 /** Throws UserError INDEX_INTO_NOTHING: no code is made for a loop that stores nothing. */
 const refuseFutile: Stage<LoopProgram, LoopProgram, PlanContext> = {
@@ -128,13 +136,8 @@ const printCuda = (): PartedStage<Schedule, Printed<CudaProgram>, CudaContext, L
   run: (scheduled, { target }, watch) => ({ scheduled, program: generateCuda(scheduled, target, watch) }),
 });
 
-/**
- * Down to the schedule: all that the interpreter's users have to read. Of the target it knows only what every kernel of it can
- * be (`chains`: two products and the loops between them).
- */
-export const planPipeline = (
-  forTarget: { readonly chains?: boolean } = {},
-): Pipeline<TracedGraph, Schedule, PlanContext> =>
+/** Down to the schedule: all that the interpreter's users have to read. */
+export const planPipeline = (forTarget: ForTarget = {}): Pipeline<TracedGraph, Schedule, PlanContext> =>
   Pipeline.of(decompose)
     .then(jointPrePass(primitivesForm))
     .through(graphPasses, ({ config }) => optimizeOf(config))
@@ -145,14 +148,14 @@ export const planPipeline = (
     .through(scheduling(forTarget), (context) => context);
 
 /** From primitives to the schedule. */
-const scheduling = (forTarget: { readonly chains?: boolean }): Pipeline<Graph, Schedule, PlanContext> =>
-  Pipeline.of(lower)
+const scheduling = (forTarget: ForTarget): Pipeline<Graph, Schedule, PlanContext> =>
+  Pipeline.of(lower(forTarget))
     .then(refuseFutile)
-    .through(scheduleSteps(), (context) => schedulingOf({ ...context, ...forTarget }));
+    .through(scheduleSteps(), (context) => schedulingOf({ ...context, chains: forTarget.chains ?? false }));
 
 /** Down to C++. */
 export const cppPipeline = (): Pipeline<TracedGraph, Printed<CppProgram>, CppContext> =>
-  planPipeline({ chains: true }).inContext<CppContext>().then(tuneStage()).thenEach(printCpp());
+  planPipeline({ chains: true, hasLanes: true }).inContext<CppContext>().then(tuneStage()).thenEach(printCpp());
 
 /** Down to CUDA. */
 export const cudaPipeline = (): Pipeline<TracedGraph, Printed<CudaProgram>, CudaContext> =>

@@ -27,7 +27,7 @@ export const targetOf = (machine: NativeMachine, config: Config): CpuTarget => (
 export const positionsOf = ({ assume32BitIndexing }: Config): Positions => (assume32BitIndexing ? 'assumed' : 'proven');
 
 /** What the settings say of lowering. */
-export const loweringOf = (config: Config): LoweringOptions => ({
+export const loweringOf = (config: Config): Omit<LoweringOptions, 'hasLanes'> => ({
   catInputs: config.forcePointwiseCat ? Infinity : config.maxPointwiseCatInputs,
   unrollBelow: config.unrollReductionsThreshold,
   checkIndices: config.assertIndirectIndexing,

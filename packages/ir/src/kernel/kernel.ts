@@ -76,7 +76,7 @@ export type Value = { readonly type: ValueType } & (
 
 /**
  * How lanes that are not side by side come into a vector, where a pass for a machine chose: by permuting the whole vectors that they
- * lie in (all lanes, at a known step), or by the instruction that gathers lanes at offsets. One by one, or as it comes, if absent.
+ * lie in (at a known step), or by the instruction that gathers lanes at offsets. One by one, or as it comes, if absent.
  */
 export type LoadInstructions = 'permute' | 'gather';
 

@@ -59,9 +59,9 @@ function brokenTargetLaw({ op, type, args, numbers }: Value & { readonly kind: '
   );
 }
 
-function brokenLoadLaw({ access, mask, by }: Value & { readonly kind: 'load' }): string | undefined {
+function brokenLoadLaw({ access, by }: Value & { readonly kind: 'load' }): string | undefined {
   if (by === 'gather') return law(access.offsets !== undefined, 'only lanes at offsets are gathered');
   if (by === undefined) return undefined;
-  const isWhole = access.offsets === undefined && access.count === undefined && mask === undefined;
-  return law(isWhole && access.step.kind === 'int', 'only all lanes at a known step are permuted');
+  const isKnown = access.offsets === undefined && access.step.kind === 'int';
+  return law(isKnown, 'only lanes at a known step are permuted');
 }

@@ -16,6 +16,7 @@ export interface ContractChoices {
   readonly contractDepth: number;
   readonly packedBytes: number;
   readonly panelBytes: number;
+  readonly windowBytes: number;
   readonly panels: number;
   readonly panelVectors: number;
   readonly panelRows: number;
@@ -76,6 +77,13 @@ export const contractChoices: ChoiceTable<ContractChoices> = {
     trades: 'more panels share the rows of the first operand; they are to stay in the second-level cache.',
     measure: gemm,
     value: 512 << 10,
+  },
+  windowBytes: {
+    doc: 'Bytes of a panel of the weight of a convolution: as much of its channels and windows as are summed over at once.',
+    unit: 'bytes',
+    trades: 'sums of all places are stored and loaded once for each block; a panel is to stay in the second-level cache.',
+    measure: rowsOf('conv', 'conv 3x3, 64 to 64 channels, 56x56, batch 8'),
+    value: ({ caches }) => caches.second / 4,
   },
   panels: { doc: 'Panels of a unit at most.', unit: 'panels', trades: 'as panelBytes.', measure: gemm, value: 4 },
   panelVectors: {

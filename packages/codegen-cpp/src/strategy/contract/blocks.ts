@@ -2,22 +2,23 @@
 import { at, dtypeInfo } from '@tsinductor/base';
 import { difference, named, product as productOf, roundDown, staticValue, typicalValue } from '@tsinductor/codegen';
 import type { Lane } from '@tsinductor/codegen';
-import { add, ceilDivide, floorDivide, int, minimum, modulo, multiply } from '@tsinductor/ir';
+import { add, axisIndex, ceilDivide, floorDivide, int, minimum, modulo, multiply } from '@tsinductor/ir';
 import type { Access, Axis, Index, Value } from '@tsinductor/ir';
 import { lanesFor } from '../../machine/isa.ts';
 import { chunkCycles } from '../../machine/target.ts';
 import { scalarLoop, vectorLoop, wholeRange } from '../write/loops.ts';
 import type { Nest } from '../write/nest.ts';
-import type { Epilogue, MapNode } from './epilogue.ts';
+import type { MapNode } from './epilogue.ts';
 import { inThreads } from './in-threads.ts';
 import type { AxisPart } from './in-threads.ts';
 import { productAt, resultOf } from './operands.ts';
-import type { DepthBlock, Packed, Product, Tile } from './operands.ts';
+import type { DepthBlock, Packed, Product, Target, Tile } from './operands.ts';
 import { packA, packB } from './pack.ts';
 import { volume } from './plan.ts';
 import type { Oriented, ProductPlan } from './plan.ts';
 import { coordinatesAt, pointsOf, nameBelow } from './points.ts';
-import { writeRegisterTile } from './register-tile.ts';
+import { whetherLast, writeRegisterTile } from './register-tile.ts';
+import { eachBand, turnedEpilogue, writeColumns } from './turned.ts';
 
 interface Blocks {
   readonly plan: ProductPlan;
@@ -46,7 +47,7 @@ export function writeBlocks(nest: Nest, oriented: Oriented, { plan, maps }: Bloc
   const isSmall = staticValue(total) !== undefined && cycles < 2 * chunkCycles(nest.target);
   if (isSmall) write({ from: int(0), to: total });
   else inThreads(nest, { total, cycles: Math.max(1, cycles / Math.max(1, typicalValue(total))) }, write);
-  if (maps.length === 0) round(nest, oriented, target);
+  if (maps.length === 0 && !plan.turned) round(nest, oriented, target);
 }
 
 /** The axes of the batch that do not run within a unit. */
@@ -61,19 +62,21 @@ const rowUnitsOf = (oriented: Oriented, plan: ProductPlan): Index =>
   plan.unitRows === undefined ? int(1) : ceilDivide(rowsOf(oriented, plan).extent, int(plan.unitRows));
 
 /** Sums over several blocks of k are rounded to the result's dtype once, so they are kept in the accumulated one. */
-export function targetOf(nest: Nest, oriented: Oriented, { plan, maps }: Blocks): Product['target'] {
+export function targetOf(nest: Nest, oriented: Oriented, { plan, maps }: Blocks): Target {
   const out = at(oriented.node.outs, 0);
-  if (maps.length > 0) return sumsOf(nest, oriented, { plan, maps });
+  if (maps.length > 0 || plan.turned) return sumsOf(nest, oriented, plan);
   const result = resultOf(nest, oriented.node);
   if (oriented.outDType === oriented.node.accumulate || isOneBlock(oriented, plan)) return result;
   return nest.memory.workspace('sums', oriented.node.accumulate, nest.memory.decl(out).size);
 }
 
 /** Sums of finished tiles are in scratch; those of several blocks of k need a place between them. */
-function sumsOf(nest: Nest, oriented: Oriented, { plan }: Blocks): Product['target'] {
-  const { node } = oriented;
+function sumsOf(nest: Nest, oriented: Oriented, plan: ProductPlan): Target {
+  const { node, m, n } = oriented;
   if (isOneBlock(oriented, plan)) return { name: '', dtype: node.accumulate };
-  return nest.memory.workspace('sums', node.accumulate, nest.memory.decl(at(node.outs, 0)).size);
+  const axes = [...node.batch, m, n];
+  const place = axes.reduce<Index>((index, axis) => add(multiply(index, axis.extent), axisIndex(axis)), int(0));
+  return { ...nest.memory.workspace('sums', node.accumulate, pointsOf(axes)), at: place };
 }
 
 /** Whether all that is summed over is one block. */
@@ -83,7 +86,7 @@ function isOneBlock({ k, taps }: Oriented, plan: ProductPlan): boolean {
 }
 
 /** result := sums, where those lie in workspace. */
-export function round(nest: Nest, { node, outDType }: Oriented, target: Product['target']): void {
+export function round(nest: Nest, { node, outDType }: Oriented, target: Target): void {
   const { writer, memory } = nest;
   const out = at(node.outs, 0);
   const { name } = resultOf(nest, node);
@@ -113,7 +116,7 @@ interface Units {
   readonly oriented: Oriented;
   readonly plan: ProductPlan;
   readonly total: Index;
-  readonly target: Product['target'];
+  readonly target: Target;
   readonly maps: readonly MapNode[];
 }
 
@@ -180,8 +183,10 @@ export function writeUnit(nest: Nest, given: Product, { rows, columns, maps, pan
     nest.writer.emit({ kind: 'scratch', name, dtype: node.accumulate, size });
     return name;
   };
-  const epilogue = (): Epilogue => ({ maps, scratch: scratch('tile', plan.rows * panelWidth), width: panelWidth });
-  const product = maps.length === 0 ? given : { ...given, epilogue: epilogue() };
+  const epilogue = plan.turned
+    ? turnedEpilogue(oriented, { plan, maps, scratch })
+    : { maps, scratch: scratch('tile', plan.rows * panelWidth), width: panelWidth };
+  const product = maps.length === 0 && !plan.turned ? given : { ...given, epilogue };
   const packs = plan.packB && panels === undefined;
   const bufferB = packs ? scratch('panel', plan.taps * plan.depth * panelWidth * plan.panels) : undefined;
   const bufferA = plan.packA ? scratch('block', plan.depth * plan.blockRows) : undefined;
@@ -277,7 +282,7 @@ function writeBlock(nest: Nest, given: Block, { rows, bufferA, bufferB }: Inside
 function packPanels(nest: Nest, { product, block, columns }: Block, buffer: string): void {
   const { plan, oriented } = product;
   const { from, depth } = block;
-  if (oriented.taps.length === 0) {
+  if (oriented.taps.length === 0 || plan.tapsWithin) {
     packB(nest, { product, from, depth, buffer, columns, first: int(0) });
     return;
   }
@@ -301,7 +306,10 @@ function packedPanel(
     return { buffer: panels.buffer, base, step: int(1), depthStep: panelWidth };
   }
   const base = add(multiply(difference(start, columns.from), int(plan.depth * plan.taps)), difference(column, start));
-  return buffer === undefined ? undefined : { buffer, base, step: int(1), depthStep: int(plan.vectors * plan.lanes) };
+  if (buffer === undefined) return undefined;
+  const width = plan.vectors * plan.lanes;
+  const [depthStep, tapStep] = plan.tapsWithin ? [width * plan.taps, width] : [width, width * plan.depth];
+  return { buffer, base, step: int(1), depthStep: int(depthStep), tapStep: int(tapStep) };
 }
 
 function writeRows(nest: Nest, given: Block, { rows, bufferA, bufferB }: Inside): void {
@@ -361,12 +369,39 @@ interface RowTiles {
   readonly lastCount: Index | undefined;
   readonly packedA: Packed | undefined;
   readonly packedB: Packed | undefined;
+  /** The first row that is packed, if that is not the first of these. */
+  readonly packedFrom?: Index;
+  readonly bandStart?: Index;
+}
+
+/** Tiles down a panel; where columns of finished tiles are stored, band by band. */
+function rowTiles(nest: Nest, given: Block, tiles: RowTiles): void {
+  const { product, block, accumulates } = given;
+  const band = product.epilogue?.band;
+  if (band === undefined) {
+    tilesDown(nest, given, tiles);
+    return;
+  }
+  eachBand(nest, { band, m: product.oriented.m, rows: tiles.rows }, (rows) => {
+    tilesDown(nest, given, { ...tiles, rows, packedFrom: tiles.rows.from, bandStart: rows.from });
+    whetherLast(
+      nest,
+      product,
+      { block, accumulates },
+      {
+        before: () => undefined,
+        last: () => {
+          writeColumns(nest, product, { ...tiles, rows });
+        },
+      },
+    );
+  });
 }
 
 /** Tiles down a panel, then the rows that are left: in one smaller tile where their number is known, else one by one. */
-function rowTiles(nest: Nest, { product, block, accumulates }: Block, tiles: RowTiles): void {
+function tilesDown(nest: Nest, { product, block, accumulates }: Block, tiles: RowTiles): void {
   const { plan, oriented } = product;
-  const { rows, packedA } = tiles;
+  const { rows, packedA, packedFrom = rows.from } = tiles;
   const extent = staticValue(oriented.m.extent);
   const rest = extent === undefined ? undefined : extent % plan.rows;
   const end = rest === 0 ? rows.to : add(rows.from, roundDown(difference(rows.to, rows.from), plan.rows));
@@ -378,7 +413,7 @@ function rowTiles(nest: Nest, { product, block, accumulates }: Block, tiles: Row
       const shifted =
         packedA === undefined
           ? undefined
-          : { ...packedA, base: add(packedA.base, multiply(difference(row, rows.from), packedA.step)) };
+          : { ...packedA, base: add(packedA.base, multiply(difference(row, packedFrom), packedA.step)) };
       writeRegisterTile(nest, product, { ...tiles, row, rows: count, block, accumulates, packedA: shifted });
     });
     nest.writer.emit({ kind: 'for', name, from: range.from, to: range.to, step: count, body });

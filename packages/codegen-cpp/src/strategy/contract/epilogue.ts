@@ -2,7 +2,7 @@
 // tile is in the first-level cache: the register tile goes to scratch, and the nodes that follow run over its rows as over
 // those of any nest. So an epilogue may load, mask and convert whatever a map may, and the tile's own code stays as it is.
 import { dtypeInfo } from '@tsinductor/base';
-import { bindAxis, staticValue } from '@tsinductor/codegen';
+import { bindAxis, difference, staticValue } from '@tsinductor/codegen';
 import type { Frame } from '@tsinductor/codegen';
 import { add, int, multiply } from '@tsinductor/ir';
 import type { Access, Index, LoopNode, Value } from '@tsinductor/ir';
@@ -30,12 +30,26 @@ export interface Epilogue {
   readonly maps: readonly MapNode[];
   readonly scratch: string;
   readonly width: number;
+  /** Where results lie along rows: the tiles that go to scratch before their columns are stored. */
+  readonly band?: Band;
+}
+
+/** Tiles one below another, whose columns are stored together (see contract/turned.ts). */
+export interface Band {
+  readonly rows: number;
+  /** Scratch for the columns, and elements from one to the next. */
+  readonly columns: string;
+  readonly pitch: number;
 }
 
 /** Where the register tile's element (row, column) is put. */
-export const scratchAccess = ({ scratch, width }: Epilogue, row: number, column: number): Omit<Access, 'align'> => ({
+export const scratchAccess = (
+  { scratch, width }: Epilogue,
+  { row, bandStart = row }: Pick<Tile, 'row' | 'bandStart'>,
+  [down, along]: readonly [number, number],
+): Omit<Access, 'align'> => ({
   buffer: scratch,
-  at: int(row * width + column),
+  at: add(multiply(difference(row, bandStart), int(width)), int(down * width + along)),
   step: int(1),
 });
 

@@ -16,6 +16,8 @@ export interface Packed {
   /** From one row (of a) or one column (of b) to the next. */
   readonly step: Index;
   readonly depthStep: Index;
+  /** From one tap to the next, where a block has several. */
+  readonly tapStep?: Index;
 }
 
 /** Where a product is stored: its buffer, or the workspace that stands for it. */
@@ -37,13 +39,20 @@ export const wholePoint = ({ node }: Oriented, point: ReadonlyMap<string, Index>
 export const operandName = ({ memory }: Nest, { buffer }: Pick<ContractOperand, 'buffer'>): string =>
   memory.row(buffer)?.name ?? memory.parameter(buffer).name;
 
+/** Where sums go: to the result itself, or to workspace of the accumulated dtype, in the result's layout or at a place of their own. */
+export interface Target {
+  readonly name: string;
+  readonly dtype: DType;
+  readonly at?: Index;
+}
+
 export interface Product {
   readonly oriented: Oriented;
   readonly plan: ProductPlan;
   /** The axes of the batch, and of taps, by name. */
   readonly batch: ReadonlyMap<string, Index>;
-  /** Where sums go: the result itself, or workspace of the accumulated dtype and the result's layout. */
-  readonly target: { readonly name: string; readonly dtype: DType };
+  /** Where sums go. */
+  readonly target: Target;
   /** How many points of k count, where the others are multiplied by 0. */
   readonly points?: Index;
   /** What finished tiles go through instead of being stored. */
@@ -55,13 +64,17 @@ export interface DepthBlock {
   /** The first point of k, and how many there are. */
   readonly from: Index;
   readonly depth: Index;
-  /** The first tap, and how many there are: more than one only where all of k is in the block. */
+  /** The first tap, and how many there are: more than one only where all of k is in the block, or all taps are. */
   readonly tap: Index;
   readonly taps: Index;
 }
 
 /** How many points come before a block, and how many there are up to its end. */
-export function spanOf({ k }: Oriented, { from, depth, tap, taps }: DepthBlock): { start: Index; end: Index } {
+export function spanOf(
+  { oriented: { k }, plan }: Pick<Product, 'oriented' | 'plan'>,
+  { from, depth, tap, taps }: DepthBlock,
+): { start: Index; end: Index } {
+  if (plan.tapsWithin) return { start: multiply(from, taps), end: multiply(add(from, depth), taps) };
   const start = add(multiply(tap, k.extent), from);
   return { start, end: add(start, multiply(taps, depth)) };
 }
@@ -84,6 +97,8 @@ export interface Tile {
   readonly accumulates: 'never' | 'always' | 'after first';
   readonly packedA: Packed | undefined;
   readonly packedB: Packed | undefined;
+  /** The first row of the rows that go to scratch together. */
+  readonly bandStart?: Index;
 }
 
 /** An index of an operand or the result at a point. */

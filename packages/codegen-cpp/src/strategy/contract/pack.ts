@@ -3,7 +3,7 @@
 import { at, dtypeInfo, invariant } from '@tsinductor/base';
 import { bindAxis, difference, evaluateBody, evaluationAt, named, staticValue, widen } from '@tsinductor/codegen';
 import type { Frame } from '@tsinductor/codegen';
-import { add, int, minimum, multiply, subtract } from '@tsinductor/ir';
+import { add, axisIndex, int, minimum, multiply, substitute, subtract } from '@tsinductor/ir';
 import type { Axis, Index, Value } from '@tsinductor/ir';
 import { lanesFor } from '../../machine/isa.ts';
 import { laneBytes } from '../plan/lanes.ts';
@@ -32,7 +32,19 @@ interface Panels extends Packing {
 /** Panel p of the columns starts at p * panelWidth * plan.depth * plan.taps. */
 export function packB(nest: Nest, { product, columns, from, depth, buffer, first }: Panels): void {
   const { plan, oriented } = product;
-  const { b, n, k, node } = oriented;
+  const { n, node } = oriented;
+  const {
+    operand: b,
+    other: k,
+    ...points
+  } = plan.tapsWithin
+    ? withTaps(product, { from, depth })
+    : {
+        operand: oriented.b,
+        other: oriented.k,
+        from,
+        depth,
+      };
   const panelWidth = plan.vectors * plan.lanes;
   const name = nest.writer.fresh(n.name);
   const body = nest.writer.block([name], () => {
@@ -47,12 +59,24 @@ export function packB(nest: Nest, { product, columns, from, depth, buffer, first
     const copy = { operand: b, along: n, other: k, product };
     const turns = plan.lanes > 1 && stepAlong(b, k) === 1 && stepAlong(b, n) !== 1;
     if (turns && b.element === undefined && b.dtype === node.accumulate) {
-      transposed(nest, { ...copy, start: column, count: present, from, depth }, { buffer, base, step: panelWidth });
+      transposed(nest, { ...copy, start: column, count: present, ...points }, { buffer, base, step: panelWidth });
     } else {
-      rowsOf(nest, { ...copy, start: column, count: present, from, depth }, { buffer, base, step: panelWidth });
+      rowsOf(nest, { ...copy, start: column, count: present, ...points }, { buffer, base, step: panelWidth });
     }
   });
   nest.writer.emit({ kind: 'for', name, from: columns.from, to: columns.to, step: panelWidth, body });
+}
+
+interface Along extends Pick<Copy, 'operand' | 'other' | 'from' | 'depth'> {}
+
+/** Points of k with all taps of each as one axis, along which b lies. */
+function withTaps({ oriented, plan }: Product, { from, depth }: Pick<Packing, 'from' | 'depth'>): Along {
+  const { b, k, taps } = oriented;
+  const count = int(plan.taps);
+  const along: Axis = { name: `${k.name}_taps`, extent: multiply(k.extent, count) };
+  const start = substitute(b.at, new Map([k, ...taps].map(({ name }) => [name, int(0)])));
+  const operand = { ...b, at: add(start, axisIndex(along)) };
+  return { operand, other: along, from: multiply(from, count), depth: multiply(depth, count) };
 }
 
 /** A block of rows of a; where it was put. */

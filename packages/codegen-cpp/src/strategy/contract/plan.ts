@@ -10,12 +10,13 @@
 //
 // A convolution sums over places of a window (taps) and then along k, which has the channels, and often a row of the window. Its tiles
 // have rows of one row of places; the axes of the batch of which b is independent (images, rows of places) run within a unit, so that
-// all of them use a panel while it is in the cache. A block of k is a part of one tap, or a few whole ones.
+// all of them use a panel while it is in the cache. A block of k is a part of one tap, or a few whole ones; or some channels with all
+// taps, where b is a weight of [outputs, channels, window]: there a channel's taps lie side by side, and a panel has them so.
 import { at, dtypeInfo, isFloat } from '@tsinductor/base';
 import type { DType } from '@tsinductor/base';
 import { nextPowerOfTwo, staticValue, typicalValue } from '@tsinductor/codegen';
 import { coefficientOf } from '@tsinductor/ir';
-import type { Axis, ContractOperand, LoopNode } from '@tsinductor/ir';
+import type { Axis, ContractOperand, Index, LoopNode } from '@tsinductor/ir';
 import type { Choices } from '../../machine/choices.ts';
 import type { RegisterTile } from '../../machine/choices/contract.ts';
 import { lanesFor } from '../../machine/isa.ts';
@@ -47,18 +48,43 @@ export const stepAlong = (operand: ContractOperand, axis: Axis): number | undefi
   return step?.kind === 'int' ? step.value : undefined;
 };
 
-export function orient({ memory }: Pick<Planning, 'memory'>, node: Contract): Oriented {
+export function orient({ memory, group }: Pick<Planning, 'memory' | 'group'>, node: Contract): Oriented {
   const operand = (given: ContractOperand): Operand => ({ ...given, dtype: memory.decl(given.buffer).dtype });
   const [a, b] = [operand(node.a), operand(node.b)];
   const outDType = memory.decl(at(node.outs, 0)).dtype;
-  const write = at(node.writes, 0);
-  const step = (axis: Axis): number | undefined => staticValue(coefficientOf(write, axis) ?? write);
-  const swaps =
-    (step(node.m) === 1 && step(node.n) !== 1 && staticValue(node.m.extent) !== 1) || staticValue(node.n.extent) === 1;
   const [k, taps] = [at(node.over, node.over.length - 1), node.over.slice(0, -1)];
+  const follows = group.nodes.length > 1;
+  const isAcross = liesAcross({ memory, group }, node, node) && staticValue(node.m.extent) !== 1;
+  const swaps =
+    (isAcross && (stepAlong(a, node.m) === 1 || (!follows && taps.length === 0))) || staticValue(node.n.extent) === 1;
   return swaps
     ? { node, a: b, b: a, m: node.n, n: node.m, k, taps, outDType }
     : { node, a, b, m: node.m, n: node.n, k, taps, outDType };
+}
+
+/**
+ * Whether what a group with one product leaves in memory lies along m, and not along n. A result that lies so is stored by columns of
+ * finished tiles (contract/turned.ts), unless the roles of the operands are exchanged.
+ */
+export function liesAcross(
+  { memory, group }: Pick<Planning, 'memory' | 'group'>,
+  { writes }: Contract,
+  { m, n }: Pick<Oriented, 'm' | 'n'>,
+): boolean {
+  if (!isAlone({ group })) return writesAcross(at(writes, 0), { m, n });
+  const results = group.nodes.flatMap(({ outs: all, writes: places }) =>
+    all.flatMap((out, slot) => (memory.isVirtual(out) || memory.row(out) !== undefined ? [] : [at(places, slot)])),
+  );
+  const places = results.length === 0 ? [at(writes, 0)] : results;
+  return places.every((place) => writesAcross(place, { m, n }));
+}
+
+function writesAcross(place: Index, { m, n }: Pick<Oriented, 'm' | 'n'>): boolean {
+  const step = (axis: Axis): number | undefined => {
+    const coefficient = coefficientOf(place, axis);
+    return coefficient && staticValue(coefficient);
+  };
+  return step(m) === 1 && step(n) !== 1;
 }
 
 /** `tiles`: register tiles; `dots`: sums along the reduced axis; `rows`: one row, as a reduction; `plain`: loops. */
@@ -97,9 +123,13 @@ export interface ProductPlan {
   readonly lanes: number;
   readonly rows: number;
   readonly vectors: number;
-  /** Points of k per block, and how many taps: more than one where all of k is in a block. */
+  /** Points of k per block, and how many taps: more than one where all of k is in a block, or all taps are. */
   readonly depth: number;
   readonly taps: number;
+  /** Whether a panel of b has all taps of each point of k side by side, as the weight of a convolution has them. */
+  readonly tapsWithin: boolean;
+  /** Whether results lie along m, so that columns of finished tiles are stored. */
+  readonly turned: boolean;
   /** Axes of the batch that run within a unit: b is the same for all their points. */
   readonly rowAxes: readonly Axis[];
   readonly packA: boolean;
@@ -167,7 +197,8 @@ export function planProduct(planning: Planning, oriented: Oriented): ProductPlan
   const tile = rowAxes.length === 0 ? tileFor(planning, height, lanes) : shortTileFor(planning, height, lanes);
   const vectors = columns === undefined ? tile.vectors : Math.min(tile.vectors, Math.ceil(columns / lanes));
   const extents = extentsOf(oriented, rowAxes);
-  const { depth, taps } = blockOf(choices, oriented, bytes);
+  const tapsWithin = hasTapsWithin(oriented);
+  const { depth, taps } = blockOf(choices, oriented, { bytes, tapsWithin, panelWidth: vectors * lanes });
   const packed = packing(choices, oriented, { extents, rows: tile.rows, bytes });
   const panelBytes = depth * taps * vectors * lanes * bytes;
   const panels = panelsFor({ extents, panelWidth: vectors * lanes, panelBytes, packA: packed.packA }, planning);
@@ -178,22 +209,61 @@ export function planProduct(planning: Planning, oriented: Oriented): ProductPlan
   const split = { height: extents.height / single, columnUnits, units, rows: single > 1 ? 1 : tile.rows };
   const unitRows = enough ? undefined : rowsPerUnit(split);
   const blockRows = packed.packA ? choices.blockRows.packed : choices.blockRows.inPlace;
-  return { lanes, rows: tile.rows, vectors, depth, taps, rowAxes, ...packed, panels, unitRows, blockRows };
+  const turned = lanes > 1 && height >= FEW_ROWS && isAlone(planning) && liesAcross(planning, node, oriented);
+  const blocks = { depth, taps, tapsWithin, panels, unitRows, blockRows };
+  return { lanes, rows: tile.rows, vectors, turned, rowAxes, ...blocks, ...packed };
+}
+
+/** Fewer rows are too few for their columns to be stored as vectors. */
+const FEW_ROWS = 4;
+
+const isAlone = ({ group }: Pick<Planning, 'group'>): boolean =>
+  group.nodes.filter((node) => node.kind === 'contract').length === 1;
+
+/** Whether b lies across its columns, with the taps of each point of k side by side. */
+function hasTapsWithin({ b, n, k, taps, node }: Oriented): boolean {
+  if (taps.length === 0 || b.element !== undefined || b.dtype !== node.accumulate || stepAlong(b, n) === 1)
+    return false;
+  const axes = [k, ...taps];
+  const steps = axes.map((_, position) =>
+    axes.slice(position + 1).reduce((step, { extent }) => step * (staticValue(extent) ?? NaN), 1),
+  );
+  return axes.every((axis, position) => stepAlong(b, axis) === steps[position]);
+}
+
+interface Blocking {
+  readonly bytes: number;
+  readonly tapsWithin: boolean;
+  readonly panelWidth: number;
 }
 
 /** What a block has of k and of taps. */
-function blockOf(choices: Choices, { k, taps }: Oriented, bytes: number): Pick<ProductPlan, 'depth' | 'taps'> {
+function blockOf(
+  choices: Choices,
+  { k, taps }: Oriented,
+  { bytes, tapsWithin, panelWidth }: Blocking,
+): Pick<ProductPlan, 'depth' | 'taps'> {
+  // All rows of places use a panel, and sums of so many are large: the fewest blocks.
+  const points = Math.max(depthFor(choices, undefined, bytes), Math.floor(choices.windowBytes / panelWidth / bytes));
+  if (tapsWithin) {
+    const count = typicalPoints(taps);
+    const most = Math.max(8, Math.floor(points / count));
+    return { depth: evenDepth(typicalValue(k.extent), most), taps: count };
+  }
   const depth = depthFor(choices, staticValue(k.extent), bytes);
   const length = staticValue(k.extent);
   if (taps.length === 0 || length === undefined || length > depth) return { depth, taps: 1 };
-  const fits = Math.max(1, Math.floor(depthFor(choices, undefined, bytes) / length));
+  const fits = Math.max(1, Math.floor(points / length));
   return { depth: length, taps: Math.min(fits, typicalPoints(taps)) };
 }
 
 /** Points of k per block: blocks of about equal size. */
 function depthFor({ contractDepth }: Choices, length: number | undefined, bytes: number): number {
   const most = bytes === 8 ? contractDepth / 2 : contractDepth;
-  if (length === undefined) return most;
+  return length === undefined ? most : evenDepth(length, most);
+}
+
+function evenDepth(length: number, most: number): number {
   const blocks = Math.max(1, Math.ceil(length / most));
   return Math.max(8, Math.ceil(Math.ceil(length / blocks) / 8) * 8);
 }

@@ -26,10 +26,10 @@ export function writeRegisterTile(nest: Nest, product: Product, tile: Tile): voi
     }),
   );
   prefetchResult(nest, product, tile);
-  eachTap(nest, { product, tile }, (here, first) => {
+  eachTap(nest, { product, tile }, (here, tap) => {
     const k = writer.fresh(oriented.k.name);
     const body = writer.block([k], () => {
-      writeStep(nest, here, { tile, names, first, k: named(k, oriented.k.extent) });
+      writeStep(nest, here, { tile, names, tap, k: named(k, oriented.k.extent) });
     });
     writer.emit({ kind: 'for', name: k, from: int(0), to: tile.block.depth, step: 1, body });
   });
@@ -41,10 +41,9 @@ interface Summing {
   readonly tile: Tile;
 }
 
-/** The product at each tap of a block, and where in a packed panel the tap begins. */
-function eachTap(nest: Nest, { product, tile }: Summing, write: (here: Product, first: Index) => void): void {
-  const { oriented, plan } = product;
-  const { taps } = oriented;
+/** The product at each tap of a block, and the tap's number in the block. */
+function eachTap(nest: Nest, { product, tile }: Summing, write: (here: Product, tap: Index) => void): void {
+  const { taps } = product.oriented;
   const { block } = tile;
   if (taps.length === 0) {
     write(product, int(0));
@@ -52,7 +51,7 @@ function eachTap(nest: Nest, { product, tile }: Summing, write: (here: Product, 
   }
   scalarLoop(nest, { axis: { name: 'tap', extent: pointsOf(taps) }, from: int(0), to: block.taps }, (tap) => {
     const here = productAt(product, coordinatesAt(nest, taps, add(block.tap, tap)));
-    write(here, multiply(tap, int(plan.depth)));
+    write(here, tap);
   });
 }
 
@@ -62,7 +61,7 @@ const rowAt = (tile: Tile, row: number): Index => add(tile.row, int(row));
 function resultPlace(product: Product, row: Index, column: Index): Index {
   const { m, n, node } = product.oriented;
   return placeAt(
-    at(node.writes, 0),
+    product.target.at ?? at(node.writes, 0),
     product,
     new Map([
       [m.name, row],
@@ -82,17 +81,17 @@ function prefetchResult(nest: Nest, product: Product, tile: Tile): void {
 
 interface Step {
   readonly tile: Tile;
-  /** Where in a packed panel the tap begins. */
-  readonly first: Index;
+  /** The tap's number in the block. */
+  readonly tap: Index;
   readonly names: readonly (readonly string[])[];
   readonly k: Index;
 }
 
-function writeStep(nest: Nest, product: Product, { tile, names, first, k }: Step): void {
+function writeStep(nest: Nest, product: Product, { tile, names, tap, k }: Step): void {
   const { writer } = nest;
   const { oriented, plan } = product;
   const type = { dtype: oriented.node.accumulate, lanes: plan.lanes };
-  const right = Array.from({ length: tile.vectors }, (_, vector) => loadB(nest, product, { tile, vector, first, k }));
+  const right = Array.from({ length: tile.vectors }, (_, vector) => loadB(nest, product, { tile, vector, tap, k }));
   for (let row = 0; row < tile.rows; row++) {
     const scalar = loadA(nest, product, { tile, row, k });
     const left =
@@ -111,11 +110,11 @@ function writeStep(nest: Nest, product: Product, { tile, names, first, k }: Step
   }
 }
 
-interface Column extends Pick<Step, 'tile' | 'first' | 'k'> {
+interface Column extends Pick<Step, 'tile' | 'tap' | 'k'> {
   readonly vector: number;
 }
 
-function loadB(nest: Nest, product: Product, { tile, vector, first, k }: Column): Value {
+function loadB(nest: Nest, product: Product, { tile, vector, tap, k }: Column): Value {
   const { writer } = nest;
   const { oriented, plan } = product;
   const { b, node } = oriented;
@@ -124,8 +123,8 @@ function loadB(nest: Nest, product: Product, { tile, vector, first, k }: Column)
   const isLast = vector === tile.vectors - 1;
   const partial = isLast && lanes > 1 && tile.lastCount !== undefined ? { count: tile.lastCount } : {};
   if (tile.packedB !== undefined) {
-    const { buffer, base: start, depthStep } = tile.packedB;
-    const place = add(add(start, multiply(add(first, k), depthStep)), int(vector * lanes));
+    const { buffer, base: start, depthStep, tapStep = int(0) } = tile.packedB;
+    const place = add(add(start, add(multiply(tap, tapStep), multiply(k, depthStep))), int(vector * lanes));
     const access: Access = { buffer, at: place, step: int(1), align: dtypeInfo[node.accumulate].bytes, ...partial };
     return writer.define({ kind: 'load', type: { dtype: node.accumulate, lanes }, access }, base, writer.depth);
   }
@@ -175,8 +174,8 @@ function loadA(nest: Nest, product: Product, { tile, row, k }: { tile: Tile; row
   return converted(nest, value, node.accumulate);
 }
 
-function writeResults(nest: Nest, product: Product, step: Omit<Step, 'k' | 'first'>): void {
-  const { epilogue, oriented } = product;
+function writeResults(nest: Nest, product: Product, step: Omit<Step, 'k' | 'tap'>): void {
+  const { epilogue } = product;
   if (epilogue === undefined) {
     writeSums(nest, product, step);
     return;
@@ -184,22 +183,41 @@ function writeResults(nest: Nest, product: Product, step: Omit<Step, 'k' | 'firs
   const { tile } = step;
   const finish = (): void => {
     writeSums(nest, product, { ...step, finished: epilogue });
-    writeEpilogue(nest, product, { tile, epilogue });
+    if (epilogue.band === undefined) writeEpilogue(nest, product, { tile, epilogue });
   };
-  if (tile.accumulates === 'never') {
-    finish();
+  whetherLast(nest, product, tile, {
+    last: finish,
+    before: () => {
+      writeSums(nest, product, step);
+    },
+  });
+}
+
+interface Ways {
+  readonly last: () => void;
+  readonly before: () => void;
+}
+
+/** Writes what is done at the last block of all that is summed over, and at those before it. */
+export function whetherLast(
+  nest: Nest,
+  product: Product,
+  { block, accumulates }: Pick<Tile, 'block' | 'accumulates'>,
+  { last, before }: Ways,
+): void {
+  if (accumulates === 'never') {
+    last();
     return;
   }
   const { writer } = nest;
-  const all = multiply(pointsOf(oriented.taps), product.points ?? oriented.k.extent);
-  const test = { kind: 'less' as const, left: spanOf(oriented, tile.block).end, right: all };
-  const then = writer.block([], () => {
-    writeSums(nest, product, step);
-  });
-  writer.emit({ kind: 'if', test, then, otherwise: writer.block([], finish) });
+  const { taps, k } = product.oriented;
+  const all = multiply(pointsOf(taps), product.points ?? k.extent);
+  const test = { kind: 'less' as const, left: spanOf(product, block).end, right: all };
+  const then = writer.block([], before);
+  writer.emit({ kind: 'if', test, then, otherwise: writer.block([], last) });
 }
 
-interface Sums extends Omit<Step, 'k' | 'first'> {
+interface Sums extends Omit<Step, 'k' | 'tap'> {
   /** The tile is finished, and goes to scratch. */
   readonly finished?: Epilogue;
 }
@@ -222,7 +240,7 @@ function writeSums(nest: Nest, product: Product, { tile, names, finished }: Sums
     writer.block([], () => {
       emitAll(adds);
     });
-  const test = { kind: 'equal' as const, left: spanOf(product.oriented, tile.block).start, right: int(0) };
+  const test = { kind: 'equal' as const, left: spanOf(product, tile.block).start, right: int(0) };
   const then = block(false);
   writer.emit({ kind: 'if', test, then, otherwise: block(true) });
 }
@@ -261,5 +279,5 @@ function writeOne(nest: Nest, product: Product, { tile, row, vector, name, adds,
     return;
   }
   const align = dtypeInfo[type.dtype].bytes * lanes;
-  writer.emit({ kind: 'store', access: { ...scratchAccess(finished, row, vector * lanes), align }, value });
+  writer.emit({ kind: 'store', access: { ...scratchAccess(finished, tile, [row, vector * lanes]), align }, value });
 }
