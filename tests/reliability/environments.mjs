@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { calls, fakeCompiler, ways } from './fake-compilers.mjs';
 import { leftBehind, makePlace, runProgram } from './run-program.mjs';
 import { picked } from './sample.mjs';
+import { strangers, visit } from './strangers.mjs';
 
 /** Seconds a graph may take to build here, and what an answer may take beside the bounds of whatever hangs. */
 const compileTimeout = 3;
@@ -112,7 +113,7 @@ function trials() {
   const others = Object.entries({ ...surroundings, ...(needsRoot ? surroundingsOfRoot : {}) }).map(
     ([name, prepare]) => ({ name, prepare }),
   );
-  return [...others, ...compilers];
+  return [...strangers.map((name) => ({ name, visit: () => visit(name) })), ...others, ...compilers];
 }
 
 export async function run({ count, seed, only }) {
@@ -122,7 +123,7 @@ export async function run({ count, seed, only }) {
   const failures = [];
   let slowest = 0;
   for (const trial of chosen) {
-    const { faults, ms } = await attempt(trial, isFull ? mostExitMilliseconds : Infinity);
+    const { faults, ms } = await (trial.visit?.() ?? attempt(trial, isFull ? mostExitMilliseconds : Infinity));
     slowest = Math.max(slowest, ms);
     if (faults.length > 0) failures.push(`${trial.name}: ${faults.join('; ')}`);
   }
