@@ -77,11 +77,10 @@ export class Artifacts implements Disposable {
     this.#store = isCached
       ? this.#open(root ?? config.compiledFunctionsDir ?? config.cacheDir, warn)
       : this.#open(noRoot);
-    process.once('exit', this.#dispose);
   }
 
   #open(root: string, warn: (code: string, message: string) => void = () => undefined): ArtifactStore {
-    return openStore({
+    const store = openStore({
       root,
       namespace: graphNamespace,
       temporaryDirectory: tmpdir(),
@@ -89,6 +88,9 @@ export class Artifacts implements Disposable {
         if (root !== noRoot || kind !== 'fallback') warn(`CACHE_${kind.toUpperCase()} ${message}`, message);
       },
     });
+    // What is on disk for good needs nothing at the end: a listener for each `reset()` would keep all that is in memory.
+    if (store.isTemporary && !process.listeners('exit').includes(this.#dispose)) process.once('exit', this.#dispose);
+    return store;
   }
 
   readonly #dispose = (): void => {
