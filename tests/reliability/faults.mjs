@@ -1,5 +1,5 @@
 // Every call of files and processes that our code makes fails in turn, once, as the system might: the program answers rightly or
-// with a coded error that is not ours, and the next one is well. In: how many of the calls. Out: how many answered how.
+// with a coded error that is not ours, and the next one is well. In: how many of the calls, with which code alone if with one. Out: how many answered how.
 import { cpSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { makePlace, programs, runProgram } from './run-program.mjs';
@@ -7,7 +7,7 @@ import { beside, picked } from './sample.mjs';
 
 const codes = ['EIO', 'EMFILE', 'ENOENT', 'ENOSPC', 'EACCES'];
 
-export async function run({ count, seed }) {
+export async function run({ count, seed, only }) {
   const failures = [];
   const warmed = makePlace();
   try {
@@ -20,9 +20,9 @@ export async function run({ count, seed }) {
     );
     for (const { from, calls: number } of calls)
       if (number === 0) failures.push(`no call was counted, ${from === undefined ? 'cold' : 'warm'}`);
-    const all = codes.flatMap((code) =>
-      calls.flatMap(({ from, calls: number }) => numbers(number).map((at) => ({ at, code, from }))),
-    );
+    const all = codes
+      .filter((code) => only === undefined || code === only)
+      .flatMap((code) => calls.flatMap(({ from, calls: number }) => numbers(number).map((at) => ({ at, code, from }))));
     const chosen = picked(all, count ?? all.length, seed);
     const answers = { native: 0, interpreted: 0, coded: 0, other: 0 };
     await beside(chosen, async (trial) => {
