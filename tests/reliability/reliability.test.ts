@@ -80,7 +80,7 @@ testBuilt.each([
 testBuilt.each([
   ['environments', 'stranger with 25'],
   ['environments', 'stranger without'],
-  ['exits', 'nobody waits for'],
+  ['exits', 'background'],
   ['exits', 'kernels'],
 ])(
   '%s: %s',
