@@ -4,7 +4,7 @@
 // that goes with the process. Such a one is used as well where the cache turns out not to keep what is built: the disk is full, or
 // somebody clears it again and again.
 import { tmpdir } from 'node:os';
-import { invariant, isTsInductorError } from '@tsinductor/base';
+import { isTsInductorError } from '@tsinductor/base';
 import { packMachine, unpackMachine } from '@tsinductor/runtime';
 import { badBundle, graphNamespace, keepWithin, openStore, packBundle, unpackBundle } from '@tsinductor/cache';
 import type { ArtifactStore, BundledEntry, Artifact as StoredArtifact } from '@tsinductor/cache';
@@ -374,8 +374,10 @@ export class Artifacts implements Disposable {
   }
 
   #readBuilt(stored: StoredArtifact): Artifact {
-    const artifact = readArtifact(stored, this.#fetched.has(stored.key) ? 'remote' : 'built');
-    invariant(artifact !== undefined, `the artifact ${stored.key} was built and is not what was built`);
+    const origin = this.#fetched.has(stored.key) ? 'remote' : 'built';
+    // Once more, should the system fail to read what is there.
+    const artifact = readArtifact(stored, origin) ?? readArtifact(stored, origin);
+    if (artifact === undefined) throw notKept(stored.key);
     return artifact;
   }
 
