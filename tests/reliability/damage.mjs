@@ -4,7 +4,7 @@ import { execFileSync } from 'node:child_process';
 import { cpSync, mkdirSync, readFileSync, renameSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { makePlace, pathsBelow, runProgram } from './run-program.mjs';
-import { randomOf } from './sample.mjs';
+import { beside, randomOf } from './sample.mjs';
 
 const kinds = {
   'a flipped bit': (path, random) => {
@@ -14,7 +14,8 @@ const kinds = {
     bytes[bit >> 3] ^= 1 << (bit & 7);
     writeFileSync(path, bytes);
   },
-  'a cut': (path, random) => truncateSync(path, random(statSync(path).size)),
+  // An empty file, such as that of locks, has nothing to be cut off.
+  'a cut': (path, random) => truncateSync(path, random(Math.max(1, statSync(path).size))),
   'another file': (path, random, others) => {
     const rest = others.filter((other) => other !== path);
     cpSync(rest[random(rest.length)], path);
@@ -53,22 +54,23 @@ export async function run({ count = 1320, seed }) {
   const wanted = Object.entries(shares).flatMap(([kind, share]) =>
     new Array(Math.ceil((share * count) / 1320)).fill(kind),
   );
-  for (const kind of wanted) {
-    const cache = join(warm.path, 'cache');
+  const trials = wanted.map((kind, number) => ({ kind, number, file: files[random(files.length)] }));
+  await beside(trials, async ({ kind, number, file }) => {
+    const name = `cache-${number}`;
+    const cache = join(warm.path, name);
     cpSync(join(warm.path, 'warm'), cache, { recursive: true });
-    const file = files[random(files.length)];
     kinds[kind](
       join(cache, file),
-      random,
+      randomOf(seed * 100_003 + number),
       files.map((other) => join(cache, other)),
     );
-    const { answer, signal, status, isLate } = await runProgram('first.mjs', { env: environmentOf(warm.path, 'cache') })
+    const { answer, signal, status, isLate } = await runProgram('first.mjs', { env: environmentOf(warm.path, name) })
       .ended;
     const isRight = answer?.kind === 'right' && answer.runsOn.startsWith('native');
     if (isLate || !isRight)
       failures.push(`${kind} in ${file}: ${isLate ? 'no end' : JSON.stringify(answer ?? signal ?? status)}`);
     rmSync(cache, { recursive: true, force: true });
-  }
+  });
   warm.remove();
   return { line: `${wanted.length - failures.length} of ${wanted.length} answered rightly, in native code`, failures };
 }

@@ -12,6 +12,8 @@ const parts = [
   'parsers',
   'strings',
   'indices',
+  'memory',
+  'exits',
   'redis',
 ];
 

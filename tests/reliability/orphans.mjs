@@ -4,24 +4,23 @@ import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { fakeCompiler } from './fake-compilers.mjs';
 import { killGroup, leftBehind, makePlace, runProgram, sleep } from './run-program.mjs';
-import { randomOf } from './sample.mjs';
+import { beside, randomOf } from './sample.mjs';
 
 const endings = ['SIGKILL', 'SIGTERM', 'SIGINT', 'exit', 'error'];
 const hanging = ['version', 'probe', 'bridge', 'graph'];
 
 export async function run({ count = 1000, seed }) {
   const random = randomOf(seed);
-  const failures = [];
-  for (let death = 0; death < count; death += 1) {
-    const trial = {
-      ending: endings[death % endings.length],
-      call: random(2) === 0 ? hanging[random(hanging.length)] : undefined,
-      threads: 1 + random(2),
-      moment: 100 + random(900),
-    };
-    const fault = await attempt(trial);
-    if (fault !== undefined) failures.push(`${JSON.stringify(trial)}: ${fault}`);
-  }
+  const trials = Array.from({ length: count }, (_, death) => ({
+    ending: endings[death % endings.length],
+    call: random(2) === 0 ? hanging[random(hanging.length)] : undefined,
+    threads: 1 + random(2),
+    moment: 100 + random(900),
+  }));
+  const faults = await beside(trials, attempt);
+  const failures = faults.flatMap((fault, at) =>
+    fault === undefined ? [] : [`${JSON.stringify(trials[at])}: ${fault}`],
+  );
   return { line: `${count} deaths, ${failures.length} with orphans or leftovers`, failures };
 }
 

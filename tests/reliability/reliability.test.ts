@@ -19,6 +19,12 @@ const run = (args: readonly string[], env: NodeJS.ProcessEnv): Promise<string> =
     });
   });
 
+const sampled = (part: string, args: readonly string[]): Promise<string> =>
+  run([join(import.meta.dirname, 'main.mjs'), part, ...args], process.env);
+
+/** One line of figures, and none for a failure. */
+const oneLineOf = (part: string): RegExp => new RegExp(`^${part}: .*$`);
+
 testBuilt(
   'tensors and eager mode need no compiler, no cache, no temporary directory and no valid settings',
   async () => {
@@ -61,13 +67,25 @@ testBuilt.each([
   ['faults', 4],
   ['concurrent', 1],
   ['redis', 11],
+  ['memory', 10],
 ])(
   '%s, %i of them',
   async (part, count) => {
-    const main = join(import.meta.dirname, 'main.mjs');
-    const printed = await run([main, part, '--count', String(count)], process.env);
-    // One line of figures, and none for a failure.
-    expect(printed).toMatch(new RegExp(`^${part}: .*$`));
+    expect(await sampled(part, ['--count', String(count)])).toMatch(oneLineOf(part));
+  },
+  patience,
+);
+
+// The others are of more than one kind, and here is one of each.
+testBuilt.each([
+  ['environments', 'stranger with 25'],
+  ['environments', 'stranger without'],
+  ['exits', 'background'],
+  ['exits', 'kernels'],
+])(
+  '%s: %s',
+  async (part, only) => {
+    expect(await sampled(part, ['--count', '1', '--only', only])).toMatch(oneLineOf(part));
   },
   patience,
 );

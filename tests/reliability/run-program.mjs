@@ -2,7 +2,7 @@
 import { spawn } from 'node:child_process';
 import { mkdtempSync, readFileSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 
 export const programs = join(import.meta.dirname, 'programs');
 
@@ -13,7 +13,7 @@ export function makePlace() {
 }
 
 /**
- * Runs a program of `programs` and gives what it printed as JSON, how it ended and how long it took. `before` is shell that runs
+ * Runs a program of `programs`, or of any path, and gives what it printed as JSON, how it ended and how long it took. `before` is shell that runs
  * in its process first, such as `ulimit -n 25`; where `unshare`, its mounts are its own.
  */
 export function runProgram(
@@ -21,7 +21,7 @@ export function runProgram(
   { env = {}, args = [], before = '', unshare = false, milliseconds = 180_000, nodeArgs = [] } = {},
 ) {
   const started = performance.now();
-  const node = [process.execPath, '--no-warnings', ...nodeArgs, join(programs, name), ...args];
+  const node = [process.execPath, '--no-warnings', ...nodeArgs, resolve(programs, name), ...args];
   const shell = before === '' ? node : ['/bin/sh', '-c', `${before}\nexec "$@"`, 'sh', ...node];
   const command = unshare ? ['/usr/bin/unshare', '-m', ...shell] : shell;
   const child = spawn(command[0], command.slice(1), { env: { PATH: '/usr/bin:/bin', ...env }, detached: true });
@@ -29,12 +29,16 @@ export function runProgram(
   let stderr = '';
   child.stdout.on('data', (chunk) => (stdout += chunk));
   child.stderr.on('data', (chunk) => (stderr += chunk));
+  let endedAt = 0;
+  // Before its streams are read to their end, which may be later.
+  child.on('exit', () => (endedAt = Date.now()));
   const ended = new Promise((resolve) => {
     const timer = setTimeout(() => killGroup(child.pid), milliseconds);
     child.on('close', (status, signal) => {
       clearTimeout(timer);
       const isLate = performance.now() - started >= milliseconds;
-      resolve({ status, signal, stdout, stderr, isLate, ms: performance.now() - started, answer: lastJson(stdout) });
+      const ms = performance.now() - started;
+      resolve({ status, signal, stdout, stderr, isLate, ms, endedAt, answer: lastJson(stdout) });
     });
   });
   return { child, ended };

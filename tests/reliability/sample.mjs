@@ -1,4 +1,5 @@
-// Random numbers that are the same in every run of a seed, and samples of lists.
+// Random numbers that are the same in every run of a seed, samples of lists, and trials beside each other.
+import { availableParallelism } from 'node:os';
 
 /** A generator of whole numbers below a bound. */
 export function randomOf(seed) {
@@ -17,4 +18,22 @@ export function picked(items, count, seed) {
   const rest = items.map((item, index) => ({ item, index }));
   while (rest.length > count) rest.splice(random(rest.length), 1);
   return rest.map(({ item }) => item);
+}
+
+/**
+ * Runs `trial` for each item, as many at once as there are cores, and gives the results in the order of the items. Trials mostly
+ * wait for processes, and must not depend on each other.
+ */
+export async function beside(items, trial, lanes = availableParallelism()) {
+  const results = new Array(items.length);
+  let next = 0;
+  const lane = async () => {
+    while (next < items.length) {
+      const at = next;
+      next += 1;
+      results[at] = await trial(items[at], at);
+    }
+  };
+  await Promise.all(Array.from({ length: Math.min(lanes, items.length) }, lane));
+  return results;
 }

@@ -19,6 +19,6 @@ export type { FarmWorker } from './remote/farm.ts';
 export { openRedis, placeOf } from './remote/redis-level.ts';
 export type { RedisOptions, RemoteLevel } from './remote/redis-level.ts';
 export { writeKeyPair } from './remote/signature.ts';
-export { checkedDirectory } from './root.ts';
+export { checkedDirectory, readCached } from './root.ts';
 export { openStore } from './store.ts';
 export type { ArtifactStore, EntryDraft, EntrySummary } from './store.ts';

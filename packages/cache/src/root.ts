@@ -12,7 +12,7 @@ import { isAbandoned, processTag } from '@tsinductor/base';
 import { noPlaceForCache } from './errors.ts';
 import { errorCode } from './events.ts';
 import type { Report } from './events.ts';
-import { nodeFileSystem, removeQuietly } from './file-system.ts';
+import { nodeFileSystem, readOwnFile, removeQuietly } from './file-system.ts';
 import type { FileSystem } from './file-system.ts';
 import { namesIn } from './leftovers.ts';
 
@@ -53,7 +53,7 @@ export function openRoot(options: RootOptions): OpenedRoot {
   report({
     kind: 'fallback',
     root: fallback,
-    message: `the cache directory ${root} ${use}: ${reason}; using ${fallback} for this process`,
+    message: `the cache directory ${root} ${use}: ${reason}; using ${fallback} for this process; to keep what is compiled, name a directory of your own that can be written in TORCHINDUCTOR_CACHE_DIR`,
   });
   return { root: fallback, temporary: true, ...(readable === undefined ? {} : { readable }) };
 }
@@ -99,6 +99,10 @@ function whyNotReadable({ fs, below }: RootOptions, root: string): string | unde
 /** Makes a directory in the cache's root and checks both; says why they cannot be trusted, if so. */
 export const checkedDirectory = (directory: string): string | undefined =>
   prepare({ fs: nodeFileSystem(), below: [basename(directory)] }, dirname(directory));
+
+/** The bytes of a file in such a directory: without waiting, and an error where it is no regular file, or a larger one. */
+export const readCached = (path: string, mostBytes: number): Buffer =>
+  readOwnFile(nodeFileSystem(), path, mostBytes).bytes;
 
 function attempt(action: () => string | undefined): string | undefined {
   try {

@@ -1,20 +1,21 @@
 // The command line: arguments in, exit status out. Commands are in `commands/`; here they meet the parser, and errors
 // become messages.
+import { closeSync, openSync } from 'node:fs';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { isTsInductorError } from '@tsinductor/base';
 import type { Environment } from '@tsinductor/config';
-import yargs from 'yargs';
 import type { Argv } from 'yargs';
 import { addBuildCommand } from './commands/build.ts';
 import { addCacheCommand } from './commands/cache.ts';
 import { addConfigCommand } from './commands/config.ts';
-import { addDoctorCommand } from './commands/doctor.ts';
+import { addDoctorCommand, runDoctor } from './commands/doctor.ts';
 import { addExplainCommand } from './commands/explain.ts';
 import { addRunCommand } from './commands/run.ts';
 import { addTraceCommand } from './commands/trace.ts';
 import { addWorkerCommand } from './commands/worker.ts';
 import { Context } from './context.ts';
 import type { AddCommand } from './context.ts';
-import { badArguments, messageOf } from './errors.ts';
+import { badArguments, messageOf, parserNotLoaded } from './errors.ts';
 import { makeTerminal } from './terminal.ts';
 import type { JsonRequest, Streams, Terminal } from './terminal.ts';
 
@@ -41,7 +42,14 @@ export async function runCli(args: readonly string[], { streams, env }: CliOptio
   const terminal = makeTerminal(streams, asked);
   const context = new Context(terminal, env);
   try {
-    const parser = commands.reduce((built, add) => add(built, context), emptyParser());
+    const { yargs, cause } = await loadParser();
+    if (yargs === undefined) {
+      // Of all commands this one is asked where something is amiss.
+      if (asked.rest[0] !== 'doctor') throw parserNotLoaded(cause);
+      runDoctor(context);
+      return context.status;
+    }
+    const parser = commands.reduce((built, add) => add(built, context), emptyParser(yargs));
     await parser.parseAsync([...asked.rest], {}, (_error, _parsed, output) => {
       if (output !== '') terminal.line(output);
     });
@@ -62,8 +70,36 @@ function jsonRequest(args: readonly string[]): JsonRequest & { readonly rest: re
   return { json: position !== -1 && taken === 0, jsonFile, rest: args.toSpliced(Math.max(0, position), taken) };
 }
 
+type Yargs = () => Argv;
+
+/** The package that reads arguments, or why it is not there: it is twenty modules, which Node opens at once, and may not be able to. */
+const loadParser = async (): Promise<{ readonly yargs?: Yargs; readonly cause?: unknown }> =>
+  import('yargs').then(
+    ({ default: yargs }) => ({ yargs }),
+    async (cause: unknown) => {
+      await filesAreClosed();
+      return { cause };
+    },
+  );
+
+/** Waits for the modules to be closed that are still read, in vain: until some files can be opened, but a second at most. */
+async function filesAreClosed(): Promise<void> {
+  for (let look = 0; look < 20; look += 1) {
+    await sleep(50);
+    const opened: number[] = [];
+    try {
+      while (opened.length < 4) opened.push(openSync(process.execPath, 'r'));
+      return;
+    } catch {
+      // Not yet.
+    } finally {
+      for (const descriptor of opened) closeSync(descriptor);
+    }
+  }
+}
+
 /** A parser that never ends the process, and throws what it has against the arguments. */
-function emptyParser(): Argv {
+function emptyParser(yargs: Yargs): Argv {
   return yargs()
     .scriptName('tsinductor')
     .usage('$0 <command>: a just-in-time compiler for tensor functions')

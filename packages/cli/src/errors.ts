@@ -1,9 +1,17 @@
 // Every error of the command line, by name.
-import { UserError } from '@tsinductor/base';
+import { ToolchainError, UserError } from '@tsinductor/base';
+import { shortageHint } from '@tsinductor/runtime';
 
 /** The arguments of the command line are not understood. */
 export const badArguments = (message: string): UserError =>
   new UserError('CLI_ARGUMENTS', message, { hint: 'run `tsinductor --help` for the commands and their options' });
+
+/** The package that reads arguments is not there, or could not be read. */
+export const parserNotLoaded = (cause: unknown): ToolchainError =>
+  new ToolchainError('CLI_NOT_LOADED', `the command could not be loaded: ${messageOf(cause)}`, {
+    hint: shortageHint(messageOf(cause)) ?? 'install the package again',
+    cause,
+  });
 
 export const fileMissing = (file: string): UserError =>
   new UserError('CLI_FILE', `there is no file ${file}`, { hint: 'give the path of a TypeScript or JavaScript module' });

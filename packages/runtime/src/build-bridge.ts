@@ -245,7 +245,10 @@ function bytesOf({ output }: BridgeBuild, trace: CommandTrace): Buffer {
 function checkLoading({ output }: BridgeBuild, { end, stderr }: CommandOutcome): void {
   if (end.kind === 'notStarted') return;
   if (end.kind === 'exited' && [0, 126, 127].includes(end.status)) return;
-  throw bridgeUnfit(output, `${JSON.stringify(end)} ${stderr.trim().split('\n').slice(0, 8).join('\n')}`);
+  const how = end.kind === 'exited' ? `status ${String(end.status)}` : end.kind === 'signalled' ? end.signal : end.kind;
+  // Of an error of Node's the line that says what it is, and neither program nor stack.
+  const said = /^\w*Error: .*$/m.exec(stderr)?.[0] ?? stderr.trim().split('\n').slice(0, 8).join('\n');
+  throw bridgeUnfit(output, said === '' ? how : `${how}, ${said}`);
 }
 
 /** Makes the staged directory the home, unless another process was faster with an intact one; gives the addon's path. */

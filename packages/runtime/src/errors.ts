@@ -1,6 +1,7 @@
 // Every error of this package, as a named constructor. What the machine or its compiler did wrong is a ToolchainError;
 // what the caller can change is a UserError.
 import { ToolchainError, UserError, InternalError } from '@tsinductor/base';
+import { shortageHint } from './shortage.ts';
 
 /** What a failed command leaves for the one who has to find out why. */
 export interface CommandTrace {
@@ -26,14 +27,19 @@ const withTrace = (
 
 export const compilerNotFound = (searched: string): ToolchainError =>
   new ToolchainError('COMPILER_NOT_FOUND', `no C++ compiler that works was found: ${searched}`, {
-    hint: 'install g++ or clang++ (Debian, Ubuntu: apt install g++), or name one in the `cxx` setting or in CXX',
+    hint:
+      shortageHint(searched) ??
+      'install g++ or clang++ (Debian, Ubuntu: apt install g++), or name one in the `cxx` setting or in CXX',
   });
 
 export const compilerFailed = (trace: CommandTrace, status: number): ToolchainError =>
   new ToolchainError(
     'COMPILER_FAILED',
     `the C++ compiler ended with status ${String(status)}${keptAt(trace)}: ${firstLines(trace.stderr)}`,
-    withTrace(trace, 'if it is generated code that does not compile, please report it with that source'),
+    withTrace(
+      trace,
+      shortageHint(trace.stderr) ?? 'if it is generated code that does not compile, please report it with that source',
+    ),
   );
 
 export const compilerCrashed = (trace: CommandTrace, how: string): ToolchainError =>
@@ -54,7 +60,7 @@ export const compilerNotStarted = (trace: CommandTrace, reason: string): Toolcha
   new ToolchainError(
     'COMPILER_NOT_STARTED',
     `the C++ compiler could not be started: ${reason}`,
-    withTrace(trace, 'check that it exists, is executable and made for this machine'),
+    withTrace(trace, shortageHint(reason) ?? 'check that it exists, is executable and made for this machine'),
   );
 
 export const compileAborted = (trace: CommandTrace): ToolchainError =>
@@ -80,7 +86,7 @@ export const mayPass = (failure: unknown): boolean =>
 
 export const outputNotWritten = (path: string, cause: unknown): ToolchainError =>
   new ToolchainError('OUTPUT_NOT_WRITTEN', `cannot write ${path}: ${String(cause)}`, {
-    hint: 'check that the directory exists, is writable and has free space',
+    hint: shortageHint(String(cause)) ?? 'check that the directory exists, is writable and has free space',
     cause,
   });
 
@@ -91,7 +97,9 @@ export const notSmallFile = (path: string, mostBytes: number): ToolchainError =>
 
 export const isaProbeFailed = (compiler: string, detail: string): ToolchainError =>
   new ToolchainError('COMPILER_UNUSABLE', `${compiler} builds no program that runs here: ${detail}`, {
-    hint: 'check the compiler with a small program of your own, or name another one in the `cxx` setting',
+    hint:
+      shortageHint(detail) ??
+      'check the compiler with a small program of your own, or name another one in the `cxx` setting',
   });
 
 export const platformUnsupported = (platform: string): ToolchainError =>
@@ -101,7 +109,7 @@ export const platformUnsupported = (platform: string): ToolchainError =>
 
 export const bridgeUnfit = (path: string, how: string): ToolchainError =>
   new ToolchainError('BRIDGE_UNFIT', `a process that loaded the native bridge ${path} did not end well: ${how}`, {
-    hint: 'look with `tsinductor doctor` whether the compiler makes libraries for this machine',
+    hint: shortageHint(how) ?? 'look with `tsinductor doctor` whether the compiler makes libraries for this machine',
   });
 
 export const libraryUnfit = (path: string, how: string): ToolchainError =>
@@ -115,7 +123,7 @@ export const libraryUnfit = (path: string, how: string): ToolchainError =>
 
 export const bridgeNotLoaded = (path: string, cause: unknown): ToolchainError =>
   new ToolchainError('BRIDGE_NOT_LOADED', `cannot load the native bridge ${path}: ${String(cause)}`, {
-    hint: 'remove its directory, so that it is built anew',
+    hint: shortageHint(String(cause)) ?? 'remove its directory, so that it is built anew',
     cause,
   });
 
@@ -173,7 +181,10 @@ export const cudaCompilerFailed = (trace: CommandTrace, status: number): Toolcha
   new ToolchainError(
     'CUDA_COMPILER_FAILED',
     `nvcc ended with status ${String(status)}${keptAt(trace)}: ${firstLines(trace.stderr)}`,
-    withTrace(trace, 'if it is generated code that does not compile, please report it with that source'),
+    withTrace(
+      trace,
+      shortageHint(trace.stderr) ?? 'if it is generated code that does not compile, please report it with that source',
+    ),
   );
 
 export const cudaCompilerCrashed = (trace: CommandTrace, signal: string): ToolchainError =>
@@ -194,7 +205,7 @@ export const cudaCompilerNotStarted = (trace: CommandTrace, reason: string): Too
   new ToolchainError(
     'CUDA_COMPILER_NOT_STARTED',
     `nvcc could not be started: ${reason}`,
-    withTrace(trace, 'check that it exists, is executable and made for this machine'),
+    withTrace(trace, shortageHint(reason) ?? 'check that it exists, is executable and made for this machine'),
   );
 
 export const cudaDriverMissing = (library: string, reason: string): ToolchainError =>

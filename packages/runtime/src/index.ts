@@ -29,6 +29,7 @@ export type { Block, StoragePool } from './storage-pool.ts';
 export { deviceLimits } from './garbage-budget.ts';
 export { Reclaimer } from './reclaimer.ts';
 export { runCommandSync } from './run-command.ts';
+export { shortageHint } from './shortage.ts';
 export { createWatcher } from './watcher.ts';
 export type { Watcher, WatchListener } from './watcher.ts';
 export { describePlace, findToolchain, knownToolchain, requireToolchain, withFlags } from './toolchain.ts';

@@ -21,6 +21,7 @@ import type { Choices } from './choices.ts';
 import type { Facts } from './facts.ts';
 import { bodyCost, cannotInline, joinCosts } from './inline-policy.ts';
 import type { Candidate, Cost } from './inline-policy.ts';
+import { keepingChecks } from './keeping-checks.ts';
 import { maskedPoint } from './masked-point.ts';
 import { pointBody, replayWriting, withPointBody } from './node-access.ts';
 import type { Store } from './node-access.ts';
@@ -183,8 +184,8 @@ class Rebuilding {
       builder,
       this.#replay({ map, ...(mask === undefined ? {} : { mask }) }),
     );
-    const value = this.#unrounded(builder, at(results, 0));
-    if (mask === undefined) return value;
+    const value = keepingChecks(builder, place, this.#unrounded(builder, at(results, 0)));
+    if (mask === undefined) return this.#options.keepRounding ? builder.cast(value, dtype) : value;
     const { compute } = dtypeInfo[builder.dtypeOf(value)];
     const chosen = builder.apply('where', [
       mask,

@@ -40,7 +40,7 @@ if (isMainThread && process.env.FAIL_AT !== undefined) {
       .split('\n')
       .slice(3)
       .find((frame) => !/\(node:(fs|child_process)/.test(frame));
-    return /packages\/[a-z-]+\/dist\//.test(caller ?? '');
+    return /packages\/[a-z-]+\/(dist|lib)\//.test(caller ?? '');
   };
   const wrap = (module, name) => {
     const real = module[name];

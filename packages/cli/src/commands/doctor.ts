@@ -6,14 +6,15 @@ import { isTsInductorError } from '@tsinductor/base';
 import type { ArtifactStore } from '@tsinductor/cache';
 import { explainConfig } from '@tsinductor/config';
 import type { Config, ConfigWarning } from '@tsinductor/config';
-import { describePlace, findToolchain, hostResources, openBridge, probeIsa } from '@tsinductor/runtime';
+import { describePlace, findToolchain, hostResources, openBridge, probeIsa, shortageHint } from '@tsinductor/runtime';
 import type { Toolchain, ToolchainReport } from '@tsinductor/runtime';
-import type { AddCommand } from '../context.ts';
+import type { AddCommand, Context } from '../context.ts';
 import { messageOf } from '../errors.ts';
 import { formatBytes, plural } from '../table.ts';
 import type { Colors, Outcome } from '../terminal.ts';
 import { openGraphStore } from '../cache/open-cache.ts';
 import { cudaFindings } from './doctor-cuda.ts';
+import { limitFindings } from './doctor-limits.ts';
 
 /** `note` is worth knowing, `missing` costs native code. */
 type Verdict = 'ok' | 'note' | 'missing';
@@ -30,9 +31,14 @@ const oldestNode: readonly [number, number] = [20, 19];
 
 export const addDoctorCommand: AddCommand = (parser, context) =>
   parser.command('doctor', 'what this machine has for compiled code, and what is missing', {}, () => {
-    const { config, warnings } = context.resolve();
-    context.finish(examine(config, warnings));
+    runDoctor(context);
   });
+
+/** The command without a parser, which a machine may be too short of files to load. */
+export function runDoctor(context: Context): void {
+  const { config, warnings } = context.resolve();
+  context.finish(examine(config, warnings));
+}
 
 function examine(config: Config, warnings: readonly ConfigWarning[]): Outcome {
   // Open until all is looked at: a temporary directory goes with it.
@@ -44,12 +50,15 @@ function examine(config: Config, warnings: readonly ConfigWarning[]): Outcome {
     path: config.cpp.searchPath,
     ...(directory === undefined ? {} : { directory }),
   });
+  const nativeOnes = nativeFindings({ toolchain, searched }, directory);
+  const hasBridge = nativeOnes.every(({ verdict }) => verdict !== 'missing');
   const findings = [
     nodeFinding(),
     ...machineFindings(),
+    ...limitFindings(),
     ...cache.findings(),
-    ...nativeFindings({ toolchain, searched }, cache.directory),
-    ...cudaFindings(config, { toolchain, directory: cache.directory }),
+    ...nativeOnes,
+    ...cudaFindings(config, { toolchain: hasBridge ? toolchain : undefined, directory }),
     ...settingFindings(config),
     ...warnings.map(warningFinding),
   ];
@@ -132,7 +141,7 @@ function nativeFindings({ toolchain, searched }: FoundToolchain, directory: stri
   const subject = 'C++ compiler';
   if (toolchain === undefined) {
     const detail = searched.length === 0 ? 'none was found' : searched.map(describePlace).join('; ');
-    return [{ subject, verdict: 'missing', detail, remedy: compilerRemedy }];
+    return [{ subject, verdict: 'missing', detail, remedy: shortageHint(detail) ?? compilerRemedy }];
   }
   const detail = `${toolchain.command.join(' ')}: ${toolchain.version}`;
   const { droppedFlags = [] } = toolchain;

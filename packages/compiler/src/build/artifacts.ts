@@ -4,7 +4,7 @@
 // that goes with the process. Such a one is used as well where the cache turns out not to keep what is built: the disk is full, or
 // somebody clears it again and again.
 import { tmpdir } from 'node:os';
-import { invariant, isTsInductorError } from '@tsinductor/base';
+import { isTsInductorError } from '@tsinductor/base';
 import { packMachine, unpackMachine } from '@tsinductor/runtime';
 import { badBundle, graphNamespace, keepWithin, openStore, packBundle, unpackBundle } from '@tsinductor/cache';
 import type { ArtifactStore, BundledEntry, Artifact as StoredArtifact } from '@tsinductor/cache';
@@ -77,11 +77,10 @@ export class Artifacts implements Disposable {
     this.#store = isCached
       ? this.#open(root ?? config.compiledFunctionsDir ?? config.cacheDir, warn)
       : this.#open(noRoot);
-    process.once('exit', this.#dispose);
   }
 
   #open(root: string, warn: (code: string, message: string) => void = () => undefined): ArtifactStore {
-    return openStore({
+    const store = openStore({
       root,
       namespace: graphNamespace,
       temporaryDirectory: tmpdir(),
@@ -89,6 +88,9 @@ export class Artifacts implements Disposable {
         if (root !== noRoot || kind !== 'fallback') warn(`CACHE_${kind.toUpperCase()} ${message}`, message);
       },
     });
+    // What is on disk for good needs nothing at the end: a listener for each `reset()` would keep all that is in memory.
+    if (store.isTemporary && !process.listeners('exit').includes(this.#dispose)) process.once('exit', this.#dispose);
+    return store;
   }
 
   readonly #dispose = (): void => {
@@ -372,8 +374,10 @@ export class Artifacts implements Disposable {
   }
 
   #readBuilt(stored: StoredArtifact): Artifact {
-    const artifact = readArtifact(stored, this.#fetched.has(stored.key) ? 'remote' : 'built');
-    invariant(artifact !== undefined, `the artifact ${stored.key} was built and is not what was built`);
+    const origin = this.#fetched.has(stored.key) ? 'remote' : 'built';
+    // Once more, should the system fail to read what is there.
+    const artifact = readArtifact(stored, origin) ?? readArtifact(stored, origin);
+    if (artifact === undefined) throw notKept(stored.key);
     return artifact;
   }
 

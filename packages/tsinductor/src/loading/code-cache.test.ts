@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import {
   chmodSync,
   mkdirSync,
@@ -5,6 +6,7 @@ import {
   readFileSync,
   readdirSync,
   rmSync,
+  truncateSync,
   utimesSync,
   writeFileSync,
 } from 'node:fs';
@@ -77,6 +79,15 @@ describe('code', () => {
     const bytes = readFileSync(file);
     bytes[bytes.length - 5] = (bytes.at(-5) ?? 0) ^ 1;
     writeFileSync(file, bytes);
+    expect(readCode(file)).toBeUndefined();
+  });
+
+  test('that is a FIFO or has gigabytes is not read', () => {
+    keep();
+    truncateSync(file, 2 ** 30);
+    expect(readCode(file)).toBeUndefined();
+    rmSync(file);
+    execFileSync('mkfifo', [file]);
     expect(readCode(file)).toBeUndefined();
   });
 

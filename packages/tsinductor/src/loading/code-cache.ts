@@ -5,11 +5,11 @@
 // frames show it), version and flags of V8. Its bytes are compared with the digest before them, and its directory has to be the
 // user's own, as all of the cache. V8 compiles a text whose code it refuses: what runs is the same, and only the time differs.
 import { createHash } from 'node:crypto';
-import { existsSync, readFileSync, readdirSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { cachedDataVersionTag } from 'node:v8';
 import type { Script } from 'node:vm';
-import { checkedDirectory } from '@tsinductor/cache';
+import { checkedDirectory, readCached } from '@tsinductor/cache';
 
 /** A text as it was compiled, whose code is to be kept. */
 export interface CompiledText {
@@ -21,6 +21,8 @@ export interface CompiledText {
 /** How many files stay: those of some versions of Node and of this package. */
 const mostFiles = 24;
 const digestBytes = 32;
+/** More is no code of ours, and not read. */
+const mostBytes = 64 << 20;
 
 /** Where the code of a text is kept in `directory`. `digest` is the text's own, by the build; its times tell later changes. */
 export function codeFile(directory: string, filename: string, digest: string): string {
@@ -34,7 +36,7 @@ export function codeFile(directory: string, filename: string, digest: string): s
 export function readCode(file: string): Buffer | undefined {
   try {
     if (!existsSync(file) || checkedDirectory(dirname(file)) !== undefined) return undefined;
-    const bytes = readFileSync(file);
+    const bytes = readCached(file, mostBytes);
     const code = bytes.subarray(digestBytes);
     return bytes.length > digestBytes && digestOf(code).equals(bytes.subarray(0, digestBytes)) ? code : undefined;
   } catch {
@@ -53,8 +55,16 @@ export function keepCode(texts: readonly CompiledText[]): void {
       renameSync(staged, file);
       removeOldest(dirname(file));
     } catch {
-      rmSync(staged, { force: true });
+      removeQuietly(staged);
     }
+  }
+}
+
+function removeQuietly(path: string): void {
+  try {
+    rmSync(path, { force: true });
+  } catch {
+    // It stays: this is the end of a process that has answered.
   }
 }
 
@@ -64,5 +74,5 @@ function removeOldest(directory: string): void {
   const files = readdirSync(directory).map((name) => join(directory, name));
   if (files.length <= mostFiles) return;
   const byAge = files.map((file) => ({ file, time: statSync(file).mtimeMs })).sort((a, b) => b.time - a.time);
-  for (const { file } of byAge.slice(mostFiles)) rmSync(file, { force: true });
+  for (const { file } of byAge.slice(mostFiles)) removeQuietly(file);
 }

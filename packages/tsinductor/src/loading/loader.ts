@@ -10,7 +10,7 @@ import { isMainThread } from 'node:worker_threads';
 import { codeDirectoryIn } from '@tsinductor/config';
 import { codeFile, keepCode, readCode } from './code-cache.ts';
 import type { CompiledText } from './code-cache.ts';
-import { bundledAway } from './errors.ts';
+import { bundledAway, textUnreadable } from './errors.ts';
 
 /** The digest of each text, and which text an entry is in that is not in the core's: bundling writes both in. */
 declare const TSINDUCTOR_DIGESTS: Readonly<Record<string, string>>;
@@ -51,14 +51,37 @@ function run(name: string): Exports {
 
 /** Texts are ASCII: V8 keeps such a text at a byte a character. */
 function compile(filename: string, digest: string): Script {
-  const source = wrap(readFileSync(filename, 'latin1'));
-  const directory = codeDirectoryIn(process.env);
-  if (directory === undefined) return new Script(source, { filename });
-  const file = codeFile(directory, filename, digest);
+  const source = wrap(read(filename));
+  const file = placeOfCode(filename, digest);
+  if (file === undefined) return new Script(source, { filename });
   const cachedData = readCode(file);
   const script = new Script(source, { filename, ...(cachedData !== undefined && { cachedData }) });
   if (script.cachedDataRejected !== false) keepAtExit({ script, file });
   return script;
+}
+
+/** A text; it is asked for once more, should the system fail to read it. */
+function read(filename: string): string {
+  try {
+    return readFileSync(filename, 'latin1');
+  } catch {
+    try {
+      return readFileSync(filename, 'latin1');
+    } catch (cause) {
+      throw textUnreadable(filename, cause);
+    }
+  }
+}
+
+/** Where the code of a text is kept; nowhere, if settings say so or the file cannot be looked at. */
+function placeOfCode(filename: string, digest: string): string | undefined {
+  const directory = codeDirectoryIn(process.env);
+  if (directory === undefined) return undefined;
+  try {
+    return codeFile(directory, filename, digest);
+  } catch {
+    return undefined;
+  }
 }
 
 /**
