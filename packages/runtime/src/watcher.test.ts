@@ -7,7 +7,7 @@ import { setImmediate as turn } from 'node:timers/promises';
 import { runInNewContext } from 'node:vm';
 import { openBridge } from './bridge.ts';
 import type { Bridge } from './bridge.ts';
-import { openCollector } from './collector.ts';
+import { onOneThread, openCollector } from './collector.ts';
 import { createStoragePool } from './storage-pool.ts';
 import { findToolchain } from './toolchain.ts';
 import { createWatcher } from './watcher.ts';
@@ -36,6 +36,22 @@ test('the collector is there, and hides itself again', () => {
   expect('gc' in globalThis).toBe(isShown);
   // A realm that is made later has none, unless this process showed it before.
   expect(runInNewContext(`'gc' in globalThis`)).toBe(isShown);
+});
+
+test("collections of the young generation are one thread's, and shared out again when the event loop turns", async () => {
+  const events: string[] = [];
+  const collect = onOneThread(
+    () => events.push('collect'),
+    (flag) => events.push(flag),
+  );
+  collect();
+  collect();
+  expect(events).toEqual(['--no-parallel-scavenge', 'collect', 'collect']);
+  await turn();
+  expect(events.splice(0).at(-1)).toBe('--parallel-scavenge');
+  collect();
+  expect(events).toEqual(['--no-parallel-scavenge', 'collect']);
+  await turn();
 });
 
 host('with the native bridge', () => {
