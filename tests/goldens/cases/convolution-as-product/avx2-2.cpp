@@ -7,6 +7,7 @@ typedef i32 i32x8 __attribute__((vector_size(32)));
 typedef i32 i32x8_row __attribute__((vector_size(32), aligned(1), may_alias));
 typedef f32 f32x8 __attribute__((vector_size(32)));
 typedef f32 f32x8_at __attribute__((vector_size(32), aligned(1), may_alias));
+typedef i32 boolx8 __attribute__((vector_size(32)));
 
 struct Runtime {
   void (*parallel)(void (*body)(void *context, long begin, long end), void *context, long total, long grain);
@@ -97,15 +98,16 @@ static inline __attribute__((always_inline)) void store_f32x8(f32 *p, f32x8 x) {
   *(f32x8_at *)p = x;
 }
 
-static inline __attribute__((always_inline)) void store_strided_f32x8(f32 *p, i64 step, f32x8 x) {
-  p[0 * step] = x[0];
-  p[1 * step] = x[1];
-  p[2 * step] = x[2];
-  p[3 * step] = x[3];
-  p[4 * step] = x[4];
-  p[5 * step] = x[5];
-  p[6 * step] = x[6];
-  p[7 * step] = x[7];
+static inline __attribute__((always_inline)) f32x8 load_first_f32x8(const f32 *p, i64 count) {
+  const boolx8 ramp = {0, 1, 2, 3, 4, 5, 6, 7};
+  const boolx8 mask = ramp < (i32)count;
+  f32x8 r;
+  __asm__("vmaskmovps %2, %1, %0" : "=x"(r) : "x"(mask), "m"(*(const f32x8_at *)p));
+  return r;
+}
+
+static inline __attribute__((always_inline)) void store_first_f32x8(f32 *p, i64 count, f32x8 x) {
+  for (i64 lane = 0; lane < count; ++lane) p[lane] = x[lane];
 }
 
 // conv2d: tiles transposed along j; loops i j k, 8 lanes of k; tiles transposed along l; loops l m n, 8 lanes of n
@@ -159,22 +161,23 @@ static void fused_conv2d_e233b35e(const Runtime *runtime, const fused_conv2d_e23
 }
 
 // conv2d: register tiles of 6 x 16, epilogue in the tile
-struct fused_conv2d_47d11f23_args {
+struct fused_conv2d_1f42bb36_args {
   const f32 *in0;
   const f32 *in1;
   const f32 *in2;
   f32 *add_out;
 };
 
-static void fused_conv2d_47d11f23_part(void *context, i64 begin, i64 end) {
-  const fused_conv2d_47d11f23_args &args = *static_cast<const fused_conv2d_47d11f23_args *>(context);
+static void fused_conv2d_1f42bb36_part(void *context, i64 begin, i64 end) {
+  const fused_conv2d_1f42bb36_args &args = *static_cast<const fused_conv2d_1f42bb36_args *>(context);
   const f32 *const in0 = args.in0;
   const f32 *const in1 = args.in1;
   const f32 *const in2 = args.in2;
   f32 *const add_out = args.add_out;
   for (i64 unit = begin; unit < end; ++unit) {
     const i64 column = 0;
-    alignas(64) f32 tile[96];
+    alignas(64) f32 columns[384];
+    alignas(64) f32 tile[384];
     for (i64 l = column; l < column + 16; l += 16) {
       for (i64 rows = unit * 5; rows < index_minimum_i64(unit * 5 + 5, 36); ++rows) {
         const i64 j = rows % 18;
@@ -223,26 +226,37 @@ static void fused_conv2d_47d11f23_part(void *context, i64 begin, i64 end) {
               c51 = fma_f32x8(a5_all, b1, c51);
             }
           }
-          store_f32x8(tile, c00);
-          store_f32x8(tile + 8, c01);
-          store_f32x8(tile + 16, c10);
-          store_f32x8(tile + 24, c11);
-          store_f32x8(tile + 32, c20);
-          store_f32x8(tile + 40, c21);
-          store_f32x8(tile + 48, c30);
-          store_f32x8(tile + 56, c31);
-          store_f32x8(tile + 64, c40);
-          store_f32x8(tile + 72, c41);
-          store_f32x8(tile + 80, c50);
-          store_f32x8(tile + 88, c51);
-          for (i64 k_row = 0; k_row < 6; ++k_row) {
-            #pragma GCC unroll 2
-            for (i64 l_column = 0; l_column < 16; l_column += 8) {
-              const f32x8 sum = load_f32x8(tile + k_row * 16 + l_column);
-              const f32x8 in2_1 = load_f32x8(in2 + l + l_column);
-              const f32x8 add = sum + in2_1;
-              store_strided_f32x8(add_out + i * 5184 + j * 18 + k + k_row + l * 324 + l_column * 324, 324, add);
-            }
+          store_f32x8(tile + k * 16, c00);
+          store_f32x8(tile + k * 16 + 8, c01);
+          store_f32x8(tile + k * 16 + 16, c10);
+          store_f32x8(tile + k * 16 + 24, c11);
+          store_f32x8(tile + k * 16 + 32, c20);
+          store_f32x8(tile + k * 16 + 40, c21);
+          store_f32x8(tile + k * 16 + 48, c30);
+          store_f32x8(tile + k * 16 + 56, c31);
+          store_f32x8(tile + k * 16 + 64, c40);
+          store_f32x8(tile + k * 16 + 72, c41);
+          store_f32x8(tile + k * 16 + 80, c50);
+          store_f32x8(tile + k * 16 + 88, c51);
+        }
+        for (i64 tile_row = 0; tile_row < 18; tile_row += 8) {
+          for (i64 tile_column = 0; tile_column < 16; tile_column += 8) {
+            transpose_f32x8(tile + tile_column + tile_row * 16, 16, columns + tile_column * 24 + tile_row, 24);
+          }
+        }
+        for (i64 l_column = 0; l_column < 16; ++l_column) {
+          const f32 in2_1 = in2[l + l_column];
+          const f32x8 in2_all = splat_f32x8(in2_1);
+          #pragma GCC unroll 2
+          for (i64 k_row = 0; k_row < 16; k_row += 8) {
+            const f32x8 sum = load_f32x8(columns + k_row + l_column * 24);
+            const f32x8 add = sum + in2_all;
+            store_f32x8(add_out + i * 5184 + j * 18 + k_row + l * 324 + l_column * 324, add);
+          }
+          for (i64 k_row_1 = 16; k_row_1 < 18; k_row_1 += 8) {
+            const f32x8 sum_1 = load_first_f32x8(columns + k_row_1 + l_column * 24, 2);
+            const f32x8 add_1 = sum_1 + in2_all;
+            store_first_f32x8(add_out + i * 5184 + j * 18 + k_row_1 + l * 324 + l_column * 324, 2, add_1);
           }
         }
       }
@@ -250,15 +264,15 @@ static void fused_conv2d_47d11f23_part(void *context, i64 begin, i64 end) {
   }
 }
 
-static void fused_conv2d_47d11f23(const Runtime *runtime, const fused_conv2d_47d11f23_args &args) {
-  parallel(runtime, fused_conv2d_47d11f23_part, const_cast<fused_conv2d_47d11f23_args *>(&args), 8, 4);
+static void fused_conv2d_1f42bb36(const Runtime *runtime, const fused_conv2d_1f42bb36_args &args) {
+  parallel(runtime, fused_conv2d_1f42bb36_part, const_cast<fused_conv2d_1f42bb36_args *>(&args), 8, 4);
 }
 
-extern "C" int run_d94207b0e2ac(char *const *buffers, const long *sizes, const Runtime *runtime) {
+extern "C" int run_250d1e980d39(char *const *buffers, const long *sizes, const Runtime *runtime) {
   int status = 0;
   // input_0, input_1 -> pad_3, copy_4
   fused_conv2d_e233b35e(runtime, {(const f32 *)buffers[0], (const f32 *)buffers[1], (f32 *)buffers[5], (f32 *)(buffers[5] + 25600)});
   // pad_3, copy_4, input_2 -> add_6
-  fused_conv2d_47d11f23(runtime, {(const f32 *)buffers[5], (const f32 *)(buffers[5] + 25600), (const f32 *)buffers[2], (f32 *)buffers[3]});
+  fused_conv2d_1f42bb36(runtime, {(const f32 *)buffers[5], (const f32 *)(buffers[5] + 25600), (const f32 *)buffers[2], (f32 *)buffers[3]});
   return status;
 }
