@@ -10,17 +10,17 @@ import { oneLayer, wholeModel } from './suites/models.ts';
 const ofModels = (outcomes: readonly Outcome[]): readonly Outcome[] =>
   outcomes.filter(({ workload }) => workload.suite === 'models');
 
-/** The most memory that each contender had, in MB; undefined where no models were measured. */
-export function peakMemoryTable(outcomes: readonly Outcome[], names: readonly string[]): string | undefined {
+/** The most memory that each contender had, in MB: one table, or none where no models were measured. */
+export function peakMemoryTables(outcomes: readonly Outcome[], names: readonly string[]): readonly string[] {
   const models = ofModels(outcomes);
-  if (models.length === 0) return undefined;
+  if (models.length === 0) return [];
   const head = ['most memory', ...names].map((text) => pc.bold(text));
   const table = new Table({ head, style: { head: [], border: [] } });
   for (const { workload, rows } of models) {
     const cells = names.map((name) => rows.find(({ contender }) => contender === name)?.peakBytes);
     table.push([workload.name, ...cells.map((bytes) => (bytes === undefined ? '–' : `${digits(bytes / 1e6)} MB`))]);
   }
-  return table.toString();
+  return [table.toString()];
 }
 
 /** How long the whole model took to compile beside one of its equal layers, with an empty cache and with a filled one. */

@@ -1,8 +1,10 @@
 // The models of the suite `models` as operations: a module with the weights of the workload, which are frozen, and a function of the inputs alone.
+import { at } from '@tsinductor/base';
 import { noGrad, tensor } from 'tsinductor';
 import type { Tensor } from 'tsinductor';
 import { LSTM, Module, functionalCall } from 'tsinductor/nn';
 import type { StateDict } from 'tsinductor/nn';
+import { unknownModel } from '../errors.ts';
 import type { Operation } from '../our-operations.ts';
 import type { Params } from '../protocol.ts';
 import { MobileNetV2, ResNet50 } from './image-networks.ts';
@@ -70,7 +72,7 @@ function operationFor(op: string, make: (params: Params) => Model): (params: Par
         return inputsFor(op, given.slice(0, inputs.length));
       },
       options: { options: { freezing: true } },
-      fn: (...given) => noGrad(() => (held.model as Model).forward(...given)),
+      fn: (...given) => noGrad(() => held.model?.forward(...given) ?? at(given, 0)),
     };
   };
 }
@@ -96,7 +98,7 @@ export function inDoublePrecision({ op, params, elements }: Question): {
     tensor(Float64Array.from(elements[position] ?? []), { shape }),
   );
   const model = modules[op]?.(params).eval();
-  if (model === undefined) throw new RangeError(op);
+  if (model === undefined) throw unknownModel(op);
   return {
     given: [...inputsFor(op, given.slice(0, inputs.length)), ...given.slice(inputs.length)],
     fn: (...all) =>
