@@ -1,5 +1,5 @@
 // The operations of the suites as ONNX models: each is written as calls that add a node and give its name.
-import { GraphWriter, onnx, valueInfo } from './onnx-graph.mjs';
+import { GraphWriter, modelBytes, onnx } from './onnx-graph.mjs';
 
 const { FLOAT: float, INT64: int64, INT8: int8 } = onnx.TensorProto.DataType;
 
@@ -323,19 +323,10 @@ export function modelOf({ op, params }, values) {
   const names = model.shapes.map((_, position) => `x${position}`);
   const results = model.compute(graph, names);
   const resultType = model.resultType ?? float;
-  const bytes = onnx.ModelProto.encode(
-    onnx.ModelProto.create({
-      irVersion: 9,
-      opsetImport: [{ domain: '', version: 20 }],
-      graph: {
-        name: 'benchmark',
-        node: graph.nodes,
-        initializer: graph.constants,
-        input: names.map((name, i) => valueInfo(name, { dims: model.shapes[i], elementType: inputTypeOf(model, i) })),
-        output: results.map((name, i) => valueInfo(name, { dims: model.results[i], elementType: resultType })),
-      },
-    }),
-  ).finish();
+  const bytes = modelBytes(graph, {
+    inputs: names.map((name, i) => ({ name, dims: model.shapes[i], elementType: inputTypeOf(model, i) })),
+    outputs: results.map((name, i) => ({ name, dims: model.results[i], elementType: resultType })),
+  });
   const inputs = names.map((name, i) => {
     const type = inputTypeOf(model, i);
     const data = type === int64 ? clampedIndices(values[i], model.indices) : forms[type].from(values[i]);

@@ -6,6 +6,7 @@ import torch
 import torch.nn.functional as F
 
 from serve import inputs_of, serve
+from torch_models import MODELS, model_of
 
 JIT = "jit" in sys.argv[1:]
 COMPILE = "compile" in sys.argv[1:]
@@ -346,19 +347,29 @@ def training(request, x):
 TRAINING = ("trainStep", "derivedStep", "convolutionStep", "blockStep", "adamStep")
 
 
+def operation(request, inputs):
+    """What inputs become before anything is timed, and a function of them; None where there is none."""
+    op = request["op"]
+    if op in MODELS:
+        return model_of(request, inputs)
+    if op not in OPERATIONS:
+        return None
+    shapes, function = OPERATIONS[op](request["params"])
+    inputs = [values.reshape(shape) for values, shape in zip(inputs, shapes)]
+    return CONVERSIONS[op](request["params"], inputs) if op in CONVERSIONS else inputs, function
+
+
 def prepare(request):
     torch.set_num_threads(request["threads"])
     inputs = [torch.from_numpy(values).to(DEVICE) for values in inputs_of(request)]
     if request["op"] in TRAINING:
         return None if JIT or COMPILE else training(request, inputs)
-    if request["op"] not in OPERATIONS:
-        return None
-    shapes, function = OPERATIONS[request["op"]](request["params"])
-    inputs = [values.reshape(shape) for values, shape in zip(inputs, shapes)]
-    if request["op"] in CONVERSIONS:
-        inputs = CONVERSIONS[request["op"]](request["params"], inputs)
-    result = [None]
     torch.set_grad_enabled(False)
+    prepared = operation(request, inputs)
+    if prepared is None:
+        return None
+    inputs, function = prepared
+    result = [None]
     call = traced(function, inputs) if JIT else torch.compile(function) if COMPILE else function
 
     def run():

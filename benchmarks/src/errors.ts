@@ -8,6 +8,9 @@ export class BenchmarkError extends Error {
 export const unknownSuite = (name: string, known: readonly string[]): BenchmarkError =>
   new BenchmarkError(`there is no suite ${JSON.stringify(name)}; use one of ${known.join(', ')}`);
 
+export const unknownModel = (name: string): BenchmarkError =>
+  new BenchmarkError(`there is no model ${JSON.stringify(name)} in the suite models`);
+
 export const unknownDevice = (name: string): BenchmarkError =>
   new BenchmarkError(`there is no device ${JSON.stringify(name)} to measure on; use cpu or cuda`);
 

@@ -18,6 +18,7 @@ import { LimitProbe } from './limits.ts';
 import { describeMachine } from './machine.ts';
 import type { AnyWorkload } from './prepare.ts';
 import { memorySuite } from './memory-suite.ts';
+import { compileNotes, peakMemoryTables } from './models-report.ts';
 import { measureOwn } from './own-suite.ts';
 import type { OwnResult, OwnSuite } from './own-suite.ts';
 import { contenderTable, notes, reportOf, standingTable } from './report.ts';
@@ -311,7 +312,8 @@ async function main(): Promise<void> {
   for (const { tables } of own) for (const table of tables) console.log(table);
   const names = pickContenders(options).map(({ name }) => name);
   if (names.length > ourRows.length && outcomes.length > 0) console.log(contenderTable(outcomes, names));
-  for (const note of notes(outcomes)) console.log(note);
+  const told = [...peakMemoryTables(outcomes, names), ...compileNotes(outcomes), ...notes(outcomes)];
+  for (const text of told) console.log(text);
   if (options.json !== undefined) writeResults(options.json, { report: reportOf(machine, measured), own });
 }
 

@@ -4,6 +4,7 @@ import { nn, tensor, zeros } from 'tsinductor';
 import type { CompileOptions, Tensor } from 'tsinductor';
 import { memoryBoundOperations } from './memory-bound-operations.ts';
 import type { MemoryBound } from './memory-bound-operations.ts';
+import { modelOperations } from './models/operations.ts';
 import { paddingOperations } from './padding-operations.ts';
 import { plainOperations } from './plain-operations.ts';
 import { readingOperations } from './reading-operations.ts';
@@ -54,7 +55,7 @@ const countedOperations: Readonly<Record<string, (params: Params) => Operation>>
 };
 
 export function operationOf({ op, params }: { readonly op: string; readonly params: Params }): Operation | undefined {
-  const counted = countedOperations[op] ?? readingOperations[op] ?? trainingOperations[op];
+  const counted = countedOperations[op] ?? readingOperations[op] ?? trainingOperations[op] ?? modelOperations[op];
   if (counted !== undefined) return counted(params);
   const row = memoryBoundOperations[op] ?? paddingOperations[op] ?? sortingOperations[op] ?? plainOperations[op];
   if (row === undefined) return undefined;

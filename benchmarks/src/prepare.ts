@@ -12,7 +12,8 @@ import type { Failed, PrepareRequest, Prepared, Unsupported, Values } from './pr
 import { sampleIndices } from './workload.ts';
 import type { FileWorkload, Workload } from './workload.ts';
 
-const prepareSeconds = 90;
+/** A model of half a gigabyte is spelt in several ways, and each is tried, before it is ready. */
+const prepareSeconds = 300;
 
 export type AnyWorkload = Workload | FileWorkload;
 

@@ -56,3 +56,10 @@ export async function observe<T>(pid: number | undefined, measure: () => Promise
   const result = await measure();
   return { result, others: othersBetween(before, snapshot(pid)) };
 }
+
+/** The most memory that a process had so far; undefined where there is no /proc. */
+export function peakBytesOf(pid: number | undefined): number | undefined {
+  if (pid === undefined) return undefined;
+  const kilobytes = /^VmHWM:\s*(\d+) kB$/m.exec(readText(`/proc/${String(pid)}/status`))?.[1];
+  return kilobytes === undefined ? undefined : Number(kilobytes) * 1024;
+}

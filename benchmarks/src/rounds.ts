@@ -11,7 +11,7 @@ import { prepare } from './prepare.ts';
 import type { Absent, AnyWorkload, Ready } from './prepare.ts';
 import type { Failed, Prepared, Times } from './protocol.ts';
 import { Patience } from './patience.ts';
-import { observe } from './quiet.ts';
+import { observe, peakBytesOf } from './quiet.ts';
 import { median, spreadOf } from './statistics.ts';
 import { bytesOf } from './workload.ts';
 import type { Work } from './workload.ts';
@@ -33,6 +33,8 @@ export interface Row {
   readonly notes?: readonly string[];
   readonly compileColdMs?: number;
   readonly compileWarmMs?: number;
+  /** The most memory that its process had. */
+  readonly peakBytes?: number;
 }
 
 export interface Outcome {
@@ -181,10 +183,11 @@ function workOf(workload: AnyWorkload, prepared: Prepared | undefined): Work | u
 
 function rowOf(
   workload: AnyWorkload,
-  { contender, prepared, compileColdMs, compileWarmMs }: Ready,
+  { contender, child, prepared, compileColdMs, compileWarmMs }: Ready,
   { medians, work, limit }: { medians: readonly number[]; work: Work | undefined; limit: RowLimit | undefined },
 ): Row {
   const medianMs = median(medians);
+  const peakBytes = peakBytesOf(child.pid);
   return {
     suite: workload.suite,
     workload: workload.name,
@@ -201,5 +204,6 @@ function rowOf(
     ...(prepared.notes === undefined || prepared.notes.length === 0 ? {} : { notes: prepared.notes }),
     ...(compileColdMs === undefined ? {} : { compileColdMs }),
     ...(compileWarmMs === undefined ? {} : { compileWarmMs }),
+    ...(peakBytes === undefined ? {} : { peakBytes }),
   };
 }

@@ -9,6 +9,7 @@ import { convWorkloads } from './suites/conv.ts';
 import { gemmWorkloads } from './suites/gemm.ts';
 import { kernelWorkloads } from './suites/kernels.ts';
 import { memoryBoundWorkloads } from './suites/memory-bound.ts';
+import { modelWorkloads } from './suites/models.ts';
 import { paddingWorkloads } from './suites/padding.ts';
 import { pointwiseWorkloads } from './suites/pointwise.ts';
 import { sortingWorkloads } from './suites/sorting.ts';
@@ -23,6 +24,7 @@ export const suitesOf = (sizes: ArraySizes): Readonly<Record<string, readonly Wo
   gemm: gemmWorkloads,
   conv: convWorkloads,
   attention: attentionWorkloads,
+  models: modelWorkloads,
   call: callWorkloads,
   train: trainWorkloads,
   training: trainingWorkloads,

@@ -13,7 +13,8 @@ import { beginNative } from './build/begin-native.ts';
 import { Builder } from './build/builder.ts';
 import type { InterpretingMachine, Machine, NativeMachine } from './build/machine.ts';
 import { NativeCompiler } from './build/native-compiler.ts';
-import { failed, rethrown, then } from './build/pending.ts';
+import { done, failed, rethrown, then } from './build/pending.ts';
+import type { Pending } from './build/pending.ts';
 import { planPipeline, showStage } from './build/pipeline.ts';
 import { keepsStages, StageLog, watchingFor } from './build/stage-log.ts';
 import { compileAsync, compileBeside, compileNow } from './build/target-compiler.ts';
@@ -55,6 +56,8 @@ export class Session implements Disposable {
   /** Compiles the parts of graphs that are split. */
   readonly #compiler = {
     now: (graph: Graph, request: PrepareRequest): Executable => this.prepare({ graph, primitives: graph }, request),
+    beside: (graph: Graph, request: PrepareRequest): Pending<Executable> =>
+      this.#prepareBeside({ graph, primitives: graph }, request),
     later: (graph: Graph, request: PrepareRequest): Promise<Executable> =>
       this.prepareAsync({ graph, primitives: graph }, request),
   };
@@ -97,6 +100,25 @@ export class Session implements Disposable {
       return this.#finish(await way.later(), traced, request);
     } catch (error) {
       return this.#finish(this.#lowerOrThrow(job, error), traced, request);
+    }
+  }
+
+  /** The same beside this thread, which goes on once the text is generated. */
+  #prepareBeside(traced: TracedGraph, request: PrepareRequest): Pending<Executable> {
+    if (request.isBackground === true) return done(this.prepare(traced, request));
+    const job = this.#jobOf(traced, request);
+    const finish = (executable: Executable): Executable => this.#finish(executable, traced, request);
+    try {
+      const way = this.#wayOf(job, request);
+      if ('run' in way) return done(finish(way));
+      const built = then(
+        way.beside(),
+        (made) => made,
+        (error) => this.#lowerOrThrow(job, error),
+      );
+      return then(built, finish);
+    } catch (error) {
+      return done(finish(this.#lowerOrThrow(job, error)));
     }
   }
 
@@ -310,6 +332,7 @@ interface Way {
   /** What was compiled before, and is found without building. */
   known(): Executable | undefined;
   now(): Executable;
+  beside(): Pending<Executable>;
   later(): Promise<Executable>;
 }
 
@@ -319,6 +342,7 @@ const wayThrough = <Job, Generated, Built>(
 ): Way => ({
   known: () => target.find?.(job()),
   now: () => compileNow(target, job()),
+  beside: () => compileBeside(target, job()),
   later: () => compileAsync(target, job()),
 });
 

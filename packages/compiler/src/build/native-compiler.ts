@@ -65,7 +65,7 @@ interface Opening {
 }
 
 /** A graph of no more nodes is likely one kernel, for which no workers are started. */
-const fewNodes = 12;
+export const fewNodes = 12;
 
 export class NativeCompiler implements BesideCompiler<NativeJob, GeneratedNative, Artifact, Executable> {
   readonly #builder: Builder;

@@ -1,12 +1,16 @@
 // Freezing at compile time: how a traced graph is split by its frozen inputs, and requests for both parts. In: a graph, a request
 // that names its frozen inputs, the settings. Out: a split, or undefined where the graph is compiled as it is.
-import { at } from '@tsinductor/base';
+import { at, dtypeInfo } from '@tsinductor/base';
 import { keptPanels } from '@tsinductor/codegen-cpp';
 import type { Config } from '@tsinductor/config';
 import { splitFrozen } from '@tsinductor/graph';
-import type { FrozenSplit, Graph } from '@tsinductor/graph';
+import type { FoldedValue, FrozenSplit, Graph } from '@tsinductor/graph';
+import type { Index } from '@tsinductor/ir';
 import type { Tensor } from '@tsinductor/tensor';
+import { allocate, placedTensor } from '@tsinductor/tensor/internal';
 import type { NativeMachine } from '../build/machine.ts';
+import { fewNodes } from '../build/native-compiler.ts';
+import type { Pending } from '../build/pending.ts';
 import type { PrepareRequest, TracedGraph } from '../request.ts';
 import type { Executable } from '../run/executable.ts';
 import { isWatched } from './folded-store.ts';
@@ -36,9 +40,10 @@ export function splitByFrozen(
   });
 }
 
-/** Who compiles graphs. */
+/** Who compiles graphs: while this thread waits, beside it, or without blocking it. */
 interface Compiler {
   now(graph: Graph, request: PrepareRequest): Executable;
+  beside(graph: Graph, request: PrepareRequest): Pending<Executable>;
   later(graph: Graph, request: PrepareRequest): Promise<Executable>;
 }
 
@@ -63,15 +68,30 @@ export class FrozenGraph {
   }
 
   now(compiler: Compiler): Executable {
-    this.#refresh(this.#request.examples, compiler);
-    return this.#finish(compiler.now(this.#split.rest, this.#restRequest()), compiler);
+    const { rest } = this.#split;
+    const pending = this.#values.pending(this.#request.examples);
+    // A short rest has no workers that a compiler beside this thread could run in.
+    if (pending === undefined || rest.nodes.length <= fewNodes) {
+      this.#refresh(this.#request.examples, compiler);
+      return this.#finish(compiler.now(rest, this.#restRequest()), compiler);
+    }
+    // What computes the values is built while this thread writes the code of the rest.
+    const folding = compiler.beside(pending.graph, this.#foldRequest(pending));
+    const executable = compiler.now(rest, this.#restRequest());
+    compute(pending, folding.wait());
+    this.#discard(this.#request.examples);
+    return this.#finish(executable, compiler);
   }
 
   async later(compiler: Compiler): Promise<Executable> {
     const pending = this.#values.pending(this.#request.examples);
-    if (pending !== undefined) compute(pending, await compiler.later(pending.graph, this.#foldRequest(pending)));
+    const [rest, folding] = await Promise.all([
+      compiler.later(this.#split.rest, this.#restRequest()),
+      pending && compiler.later(pending.graph, this.#foldRequest(pending)),
+    ]);
+    if (pending !== undefined && folding !== undefined) compute(pending, folding);
     this.#discard(this.#request.examples);
-    return this.#finish(await compiler.later(this.#split.rest, this.#restRequest()), compiler);
+    return this.#finish(rest, compiler);
   }
 
   #finish(rest: Executable, compiler: Compiler): Executable {
@@ -94,7 +114,7 @@ export class FrozenGraph {
   #restRequest(): PrepareRequest {
     const { frozen: _, examples, ...request } = this.#request;
     const given = this.#split.inputs.map(({ kind, position }) =>
-      at(kind === 'input' ? examples : this.#values.values, position),
+      kind === 'input' ? at(examples, position) : likeValue(at(this.#split.folded, position)),
     );
     return { ...request, examples: given };
   }
@@ -109,4 +129,14 @@ export class FrozenGraph {
       placement: { ...request.placement, outputs: graph.outputs.map(() => device) },
     };
   }
+}
+
+/** A tensor with the layout of a value, which may not be computed yet: its elements are not to be read. */
+function likeValue({ meta: { dtype, shape, strides } }: FoldedValue): Tensor {
+  const sizes = (list: readonly Index[]): number[] => list.map((size) => (size.kind === 'int' ? size.value : 1));
+  return placedTensor(dtype, allocate(dtypeInfo[dtype].bytes, 'intermediate'), {
+    shape: sizes(shape),
+    strides: sizes(strides),
+    offset: 0,
+  });
 }
