@@ -12,6 +12,7 @@ export interface RegisterTile {
 export interface ContractChoices {
   readonly registerTiles: Readonly<Record<Isa, RegisterTile>>;
   readonly fewRowsVectors: Readonly<Record<number, number>>;
+  readonly fewVectorsRows: Readonly<Partial<Record<Isa, Readonly<Record<number, number>>>>>;
   readonly evenRowsVectors: Readonly<Partial<Record<Isa, Readonly<Record<number, number>>>>>;
   readonly contractDepth: number;
   readonly packedBytes: number;
@@ -49,6 +50,13 @@ export const contractChoices: ChoiceTable<ContractChoices> = {
     trades: 'few rows leave registers for more columns.',
     measure: rowsOf('choices', 'product of 2 rows', 'product of 3 rows'),
     value: { 1: 16, 2: 8, 3: 6 },
+  },
+  fewVectorsRows: {
+    doc: 'Rows of the register tile at most where a product, or a panel that is packed once, has so few vectors of columns.',
+    unit: 'rows by vectors',
+    trades: 'few columns leave registers for more rows, for which a panel is read less often.',
+    measure: rowsOf('choices', 'product of 8 rows by a frozen matrix'),
+    value: { avx512: { 1: 16, 2: 12, 3: 8 } },
   },
   evenRowsVectors: {
     doc: 'Vectors of the register tile of a convolution whose runs of rows are divided into tiles of so many rows.',

@@ -149,6 +149,24 @@ function tileFor({ target, choices }: Planning, rows: number, lanes: number): Re
   return { rows, vectors: choices.fewRowsVectors[rows] ?? full.vectors };
 }
 
+interface Tiling {
+  readonly lanes: number;
+  /** Whether rows are short runs, one after another. */
+  readonly isShort: boolean;
+}
+
+/** The register tile: of more rows where there are few columns. */
+function tileOf(planning: Planning, { m, n }: Oriented, { lanes, isShort }: Tiling): RegisterTile {
+  const { target, choices } = planning;
+  const height = staticValue(m.extent) ?? 64;
+  const columns = staticValue(n.extent);
+  const tile = isShort ? shortTileFor(planning, height, lanes) : tileFor(planning, height, lanes);
+  const wide = columns === undefined ? tile.vectors : Math.ceil(columns / lanes);
+  const most = choices.fewVectorsRows[target.isa]?.[wide];
+  if (wide >= tile.vectors || most === undefined || lanes === 1) return { ...tile, vectors: Math.min(tile.vectors, wide) };
+  return { rows: Math.ceil(height / Math.ceil(height / most)), vectors: wide };
+}
+
 /** A register tile for short runs of rows, one after another: all of a run's tiles have about as many. */
 function shortTileFor(planning: Planning, rows: number, lanes: number): RegisterTile {
   const full = tileFor(planning, rows, lanes);
@@ -194,24 +212,23 @@ export function planProduct(planning: Planning, oriented: Oriented): ProductPlan
   const lanes = columns === undefined ? full : Math.min(full, nextPowerOfTwo(columns));
   const rowAxes = rowAxesOf(oriented);
   const height = staticValue(m.extent) ?? 64;
-  const tile = rowAxes.length === 0 ? tileFor(planning, height, lanes) : shortTileFor(planning, height, lanes);
-  const vectors = columns === undefined ? tile.vectors : Math.min(tile.vectors, Math.ceil(columns / lanes));
+  const { rows, vectors } = tileOf(planning, oriented, { lanes, isShort: rowAxes.length > 0 });
   const extents = extentsOf(oriented, rowAxes);
   const tapsWithin = hasTapsWithin(oriented);
   const { depth, taps } = blockOf(choices, oriented, { bytes, tapsWithin, panelWidth: vectors * lanes });
-  const packed = packing(choices, oriented, { extents, rows: tile.rows, bytes });
+  const packed = packing(choices, oriented, { extents, rows, bytes });
   const panelBytes = depth * taps * vectors * lanes * bytes;
   const panels = panelsFor({ extents, panelWidth: vectors * lanes, panelBytes, packA: packed.packA }, planning);
   const units = target.threads * choices.unitsPerThread;
   const columnUnits = Math.ceil(extents.width / (vectors * lanes * panels)) * extents.batch;
   const enough = columnUnits >= units / 2;
   const single = rowAxes.length > 0 ? typicalValue(m.extent) : 1;
-  const split = { height: extents.height / single, columnUnits, units, rows: single > 1 ? 1 : tile.rows };
+  const split = { height: extents.height / single, columnUnits, units, rows: single > 1 ? 1 : rows };
   const unitRows = enough ? undefined : rowsPerUnit(split);
   const blockRows = packed.packA ? choices.blockRows.packed : choices.blockRows.inPlace;
   const turned = lanes > 1 && height >= FEW_ROWS && isAlone(planning) && liesAcross(planning, node, oriented);
   const blocks = { depth, taps, tapsWithin, panels, unitRows, blockRows };
-  return { lanes, rows: tile.rows, vectors, turned, rowAxes, ...blocks, ...packed };
+  return { lanes, rows, vectors, turned, rowAxes, ...blocks, ...packed };
 }
 
 /** Fewer rows are too few for their columns to be stored as vectors. */
