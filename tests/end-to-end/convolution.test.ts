@@ -69,6 +69,25 @@ describe('convolutions', () => {
       expect(difference(compile(fn)(x, residual), fn(x, residual))).toBeLessThan(dtype === 'bf16' ? 1e-2 : 1e-6);
   });
 
+  test.each([false, true])(
+    'by channel between those of one place lie with their channels last (frozen: %s)',
+    (freezing) => {
+      manualSeed(5);
+      const [wide, narrow] = [randn([64, 16, 1, 1]), randn([24, 64, 1, 1])];
+      const [window, scale] = [randn([64, 1, 3, 3]), randn([64, 1, 1])];
+      const block = (x: Tensor): Tensor => {
+        const made = conv2d(x, wide).mul(scale).clamp(0, 6);
+        return conv2d(conv2d(made, window, null, { padding: 1, stride: 2, groups: 64 }).relu(), narrow);
+      };
+      const compiled = compile(block, { options: { freezing } });
+      const x = randn([2, 16, 14, 14]);
+      expect(difference(compiled(x), block(x))).toBeLessThan(1e-6);
+      // Image and window are turned before, and the result after: the product, the layer by channel and the second product follow one another.
+      const kernels = compiled.graphs().flatMap((program) => program.kernels ?? []);
+      expect(kernels).toHaveLength(freezing ? 5 : 5);
+    },
+  );
+
   test('of batches of any size are one graph', () => {
     const net = (x: Tensor, w: Tensor, v: Tensor): Tensor =>
       conv2d(conv2d(x, w, null, { padding: 1 }).relu(), v, null, { padding: 1, stride: 2 });

@@ -4,10 +4,11 @@
 //
 // A result of the graph has eager execution's strides, unless the caller leaves that to us; the loops that make it transpose.
 import { at } from '@tsinductor/base';
-import { coefficientOf, equal } from '@tsinductor/ir';
+import { axisIndex, coefficientOf, equal, substitute } from '@tsinductor/ir';
+import type { Axis } from '@tsinductor/ir';
 import type { CallNode } from './attributes.ts';
 import type { Lowering } from './lowering.ts';
-import { isInt, shapeOf } from './view.ts';
+import { divide, isInt, shapeOf } from './view.ts';
 import type { Shape, View } from './view.ts';
 
 /** Fewer channels than this do not fill a vector. */
@@ -27,8 +28,19 @@ export function memoryOrder(
   const whole = operands.filter((operand) => hasShape(operand, shape));
   const isChosen =
     channelsLast === 'always' ? whole.some((operand) => isOfProduct(lowering, operand)) : gains(lowering, whole);
-  return isChosen ? [0, ...shape.slice(2).map((_, dim) => dim + 2), 1] : undefined;
+  return isChosen ? channelsInside(shape) : undefined;
 }
+
+/** The same for what is padded, if not along its channels. */
+export function paddedOrder(lowering: Lowering, node: CallNode, source: View): readonly number[] | undefined {
+  const { channelsLast, keepOutputStrides } = lowering.options;
+  const { shape } = lowering.meta(node);
+  if (channelsLast === 'never' || shape.length < 3 || !equal(at(shape, 1), at(source.axes, 1).extent)) return undefined;
+  if (keepOutputStrides && lowering.isOutput(node)) return undefined;
+  return gains(lowering, [source]) ? channelsInside(shape) : undefined;
+}
+
+const channelsInside = (shape: Shape): readonly number[] => [0, ...shape.slice(2).map((_, dim) => dim + 2), 1];
 
 const gains = (lowering: Lowering, operands: readonly View[]): boolean =>
   operands.some((operand) => {
@@ -41,10 +53,15 @@ const gains = (lowering: Lowering, operands: readonly View[]): boolean =>
 const isOfProduct = ({ program }: Lowering, { buffer }: View): boolean =>
   program.isProduct(buffer) || program.isReordered(buffer);
 
+/** Channels side by side, all of them or as many as a panel of a product has. */
 const hasChannelsLast = ({ at: place, axes }: View): boolean =>
   axes.every((axis, dim) => {
-    const step = coefficientOf(place, axis);
-    return step !== undefined && (dim !== 1 || isInt(step, 1));
+    if (dim !== 1) return coefficientOf(place, axis) !== undefined;
+    const run = divide(place, axis)?.at(-1);
+    if (run === undefined || (run.kind === 'int' && run.value < FEW_CHANNELS)) return false;
+    const within: Axis = { name: axis.name, extent: run };
+    const step = coefficientOf(substitute(place, new Map([[axis.name, axisIndex(within)]])), within);
+    return step !== undefined && isInt(step, 1);
   });
 
 const hasShape = (view: View, shape: Shape): boolean => {

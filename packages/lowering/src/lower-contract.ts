@@ -4,21 +4,11 @@
 // into places of the window and channels; the batch, where an operand is the same for some of its points, as for heads that share keys. So
 // windows, and what is repeated, are read where they lie.
 import { at, dtypeInfo } from '@tsinductor/base';
-import {
-  add,
-  axisIndex,
-  coefficientOf,
-  divisorsOf,
-  equal,
-  floorDivide,
-  int,
-  multiply,
-  substitute,
-} from '@tsinductor/ir';
+import { add, axisIndex, coefficientOf, int, multiply } from '@tsinductor/ir';
 import type { Axis, ContractOperand, Index } from '@tsinductor/ir';
 import type { CallNode } from './attributes.ts';
 import type { Lowering, Rule } from './lowering.ts';
-import { isAffine, isInt, locate, zero } from './view.ts';
+import { divide, isAffine, isInt, locate, zero } from './view.ts';
 import type { Shape, View } from './view.ts';
 
 /** Fewer places in a row are too few rows for a tile: a copy, whose rows are those of all images, is faster. */
@@ -37,22 +27,6 @@ interface Parts {
 
 /** An axis of the node that is appended next. */
 type NewAxis = (letter: string, extent: Index) => Axis;
-
-/** The extents of the fewest parts of an axis over each of which the index is affine; undefined where there are none. */
-function divide(index: Index, axis: Axis): readonly Index[] | undefined {
-  if (isAffine(index, [axis])) return [axis.extent];
-  for (const divisor of divisorsOf(index, axis)) {
-    const outer: Axis = { name: `${axis.name}_outer`, extent: floorDivide(axis.extent, divisor) };
-    if (!equal(multiply(outer.extent, divisor), axis.extent)) continue;
-    const inner: Axis = { name: `${axis.name}_inner`, extent: divisor };
-    const point = add(multiply(axisIndex(outer), divisor), axisIndex(inner));
-    const divided = substitute(index, new Map([[axis.name, point]]));
-    if (!isAffine(divided, [inner])) continue;
-    const rest = divide(substitute(divided, new Map([[inner.name, zero]])), outer);
-    if (rest !== undefined) return [...rest, divisor];
-  }
-  return undefined;
-}
 
 /** Axes of such extents, of which the innermost is named by the first of `letters`. */
 function partsOf(extents: readonly Index[], letters: string, newAxis: NewAxis): Parts {

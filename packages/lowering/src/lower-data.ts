@@ -6,6 +6,7 @@ import type { ScalarRef } from '@tsinductor/graph';
 import { add, coefficientOf, int, isAtMost, multiply, subtract } from '@tsinductor/ir';
 import type { BodyBuilder, Index, ScalarId } from '@tsinductor/ir';
 import { isIndex, numberAttr, operandArg, pairsAttr, scalarAttr, valuesArg } from './attributes.ts';
+import { paddedOrder } from './channels-last.ts';
 import { convert, literal, load, roundedScalar, stored } from './element.ts';
 import type { Element } from './element.ts';
 import type { Rule } from './lowering.ts';
@@ -81,8 +82,9 @@ const padRule: Rule = (lowering, node) => {
   const source = lowering.argument(node, 0);
   const padding = pairsAttr(node, 'padding');
   const value = scalarAttr(node, 'value');
-  const target = lowering.target(node);
-  if (lowering.options.hasLanes && isTurned(source, target) && padding.flat().every(isPositive))
+  const order = paddedOrder(lowering, node, source);
+  const target: Target = { ...lowering.target(node), ...(order !== undefined && { order }) };
+  if (order === undefined && lowering.options.hasLanes && isTurned(source, target) && padding.flat().every(isPositive))
     return padInParts(lowering.program, { target, source, padding, value });
   return lowering.program.map(target, (body, coordinates) => {
     const outside = stored(body, constant(body, value, dtypeInfo[target.dtype].compute), target.dtype);

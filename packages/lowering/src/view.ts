@@ -9,7 +9,9 @@ import {
   add,
   axisIndex,
   coefficientOf,
+  divisorsOf,
   equal,
+  floorDivide,
   freeAxes,
   int,
   minimum,
@@ -100,4 +102,20 @@ export const isRowMajor = (view: View): boolean => equal(view.at, linearize(shap
 export function isAffine(index: Index, axes: readonly Axis[]): boolean {
   const strides = axes.map((axis) => coefficientOf(index, axis));
   return strides.every((stride) => stride !== undefined && freeAxes(stride).size === 0);
+}
+
+/** The extents of the fewest parts of an axis over each of which the index is affine; undefined where there are none. */
+export function divide(index: Index, axis: Axis): readonly Index[] | undefined {
+  if (isAffine(index, [axis])) return [axis.extent];
+  for (const divisor of divisorsOf(index, axis)) {
+    const outer: Axis = { name: `${axis.name}_outer`, extent: floorDivide(axis.extent, divisor) };
+    if (!equal(multiply(outer.extent, divisor), axis.extent)) continue;
+    const inner: Axis = { name: `${axis.name}_inner`, extent: divisor };
+    const point = add(multiply(axisIndex(outer), divisor), axisIndex(inner));
+    const divided = substitute(index, new Map([[axis.name, point]]));
+    if (!isAffine(divided, [inner])) continue;
+    const rest = divide(substitute(divided, new Map([[inner.name, zero]])), outer);
+    if (rest !== undefined) return [...rest, divisor];
+  }
+  return undefined;
 }

@@ -2,6 +2,7 @@
 // Out: yes or no, with the reason. `cannotInline` decides what is correct; `weighInlining` is a matter of cost.
 import { at } from '@tsinductor/base';
 import {
+  coefficientOf,
   countOperations,
   equal,
   freeAxes,
@@ -125,6 +126,8 @@ export function weighInlining(candidate: Candidate, thresholds: Thresholds): Ver
   const repetition = worst(readers.map((reader) => repetitionOf(reader, buffer)));
   if (repetition === 'outer' && !mayBeRepeated(candidate))
     return no('it would be computed again for every outer iteration of a reader');
+  if (repetition === 'outer' && readsAcross(candidate.producer))
+    return no('it would be read in strides again for every outer iteration of a reader');
   if (repetition === 'inner' && cost.heaviest >= HEAVY)
     return no('it is expensive, and a reader uses it in a whole inner loop');
   const gathered = gatheredTooMuch(candidate, thresholds);
@@ -141,6 +144,17 @@ export function weighInlining(candidate: Candidate, thresholds: Thresholds): Ver
 /** Whether a value costs no more than to be loaded for each iteration of an outer loop. */
 const mayBeRepeated = ({ cost: { operations, heaviest }, bytesRead }: Candidate): boolean =>
   operations <= (bytesRead <= FEW_BYTES && heaviest < HEAVY ? LIGHT : TRIVIAL);
+
+/** Whether elements that it lays side by side are read from places that lie apart. */
+function readsAcross({ axes, body, writes }: MapNode): boolean {
+  const inner = axes.at(-1);
+  const stepOf = (place: Index): number | undefined => {
+    const step = inner && coefficientOf(place, inner);
+    return step?.kind === 'int' ? step.value : undefined;
+  };
+  if (stepOf(at(writes, 0)) !== 1) return false;
+  return loadsOf(body).some((load) => Math.abs(stepOf(load.at) ?? 0) > 1);
+}
 
 /** How often a value is loaded. What is computed twice is judged as if it were kept, both times. */
 function usesOf({ buffer, readers, isRepeated }: Candidate): number {

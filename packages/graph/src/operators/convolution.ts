@@ -50,7 +50,14 @@ function sumOfTaps(c: Composer, x: ValueRef, { weight, axes, groups }: Convoluti
   // Of each tap: [N, g, 1, places] times [1, g, O/g, 1]
   const images = c.reshape(open, [batch, size(groups), one, inner, ...places, ...kernel]);
   const each = floorDivide(outputs, int(groups));
-  const taps = c.reshape(c.widen(weight), [one, size(groups), each, inner, ...places.map(() => one), ...kernel]);
+  const taps = c.reshape(tapByTap(c, c.widen(weight)), [
+    one,
+    size(groups),
+    each,
+    inner,
+    ...places.map(() => one),
+    ...kernel,
+  ]);
   const extents = [c.sizes.toNumber(inner), ...axes.map(({ kernel: extent }) => extent)];
   const dims = [3, ...range(4 + 2 * n, 4 + n)];
   const terms = pointsOf(extents).map((point) => {
@@ -59,6 +66,17 @@ function sumOfTaps(c: Composer, x: ValueRef, { weight, axes, groups }: Convoluti
     return c.op('mul', at(images), at(taps));
   });
   return c.reshape(c.fold('add', terms), [batch, outputs, ...places]);
+}
+
+/** The same weight, in memory tap by tap: where channels lie side by side, so do what they are multiplied by. */
+function tapByTap(c: Composer, weight: ValueRef): ValueRef {
+  const rank = c.rank(weight);
+  const turned = c.permute(weight, [...range(rank, 1), 0]);
+  const copied = c.pad(
+    turned,
+    c.shape(turned).map(() => [zero, zero]),
+  );
+  return c.permute(copied, [rank - 1, ...range(rank - 1)]);
 }
 
 /** All points of a box, in row-major order. */
