@@ -124,10 +124,8 @@ export function weighInlining(candidate: Candidate, thresholds: Thresholds): Ver
   const { cost, readers, buffer } = candidate;
   if (readsNothing(cost)) return yes('it reads nothing');
   const repetition = worst(readers.map((reader) => repetitionOf(reader, buffer)));
-  if (repetition === 'outer' && !mayBeRepeated(candidate))
-    return no('it would be computed again for every outer iteration of a reader');
-  if (repetition === 'outer' && readsAcross(candidate.producer))
-    return no('it would be read in strides again for every outer iteration of a reader');
+  const repeated = repetition === 'outer' ? whyNotRepeated(candidate) : undefined;
+  if (repeated !== undefined) return no(repeated);
   if (repetition === 'inner' && cost.heaviest >= HEAVY)
     return no('it is expensive, and a reader uses it in a whole inner loop');
   const gathered = gatheredTooMuch(candidate, thresholds);
@@ -141,9 +139,12 @@ export function weighInlining(candidate: Candidate, thresholds: Thresholds): Ver
   return yes(`${used}, and is cheaper to compute again than to store`);
 }
 
-/** Whether a value costs no more than to be loaded for each iteration of an outer loop. */
-const mayBeRepeated = ({ cost: { operations, heaviest }, bytesRead }: Candidate): boolean =>
-  operations <= (bytesRead <= FEW_BYTES && heaviest < HEAVY ? LIGHT : TRIVIAL);
+/** Why a value costs more than to be loaded, for each iteration of an outer loop. */
+function whyNotRepeated({ producer, cost: { operations, heaviest }, bytesRead }: Candidate): string | undefined {
+  if (operations > (bytesRead <= FEW_BYTES && heaviest < HEAVY ? LIGHT : TRIVIAL))
+    return 'it would be computed again for every outer iteration of a reader';
+  return readsAcross(producer) ? 'it would be read in strides again for every outer iteration of a reader' : undefined;
+}
 
 /** Whether elements that it lays side by side are read from places that lie apart. */
 function readsAcross({ axes, body, writes }: MapNode): boolean {

@@ -1,6 +1,6 @@
 // The loops around the register tile: units for threads, blocks of k, packed panels of b (and blocks of a), rows.
 import { at, dtypeInfo } from '@tsinductor/base';
-import { difference, named, product as productOf, roundDown, staticValue, typicalValue } from '@tsinductor/codegen';
+import { difference, named, product as productOf, staticValue, typicalValue } from '@tsinductor/codegen';
 import type { Lane } from '@tsinductor/codegen';
 import { add, axisIndex, ceilDivide, floorDivide, int, minimum, modulo, multiply } from '@tsinductor/ir';
 import type { Access, Axis, Index, Value } from '@tsinductor/ir';
@@ -12,13 +12,14 @@ import type { MapNode } from './epilogue.ts';
 import { inThreads } from './in-threads.ts';
 import type { AxisPart } from './in-threads.ts';
 import { productAt, resultOf } from './operands.ts';
-import type { DepthBlock, Packed, Product, Target, Tile } from './operands.ts';
+import type { DepthBlock, Packed, PanelMemory, Product, Target } from './operands.ts';
 import { packA, packB } from './pack.ts';
+import { eachPanel, rowTiles } from './panel-tiles.ts';
+import type { Block, PanelPart } from './panel-tiles.ts';
 import { volume } from './plan.ts';
 import type { Oriented, ProductPlan } from './plan.ts';
 import { coordinatesAt, pointsOf, nameBelow } from './points.ts';
-import { whetherLast, writeRegisterTile } from './register-tile.ts';
-import { eachBand, turnedEpilogue, writeColumns } from './turned.ts';
+import { turnedEpilogue } from './turned.ts';
 
 interface Blocks {
   readonly plan: ProductPlan;
@@ -156,15 +157,6 @@ function exactColumns(part: AxisPart, { n, width }: { readonly n: Axis; readonly
   return extent !== undefined && extent % width === 0 ? { from: part.from, to: add(part.from, int(width)) } : part;
 }
 
-/** Panels of b that lie one after another, from the first column of the product on. */
-export interface PanelMemory {
-  readonly buffer: string;
-  /** Where the first panel begins. */
-  readonly base: Index;
-  /** Points of k of a panel. */
-  readonly depth: number;
-}
-
 interface UnitParts {
   readonly rows: AxisPart;
   readonly columns: AxisPart;
@@ -234,14 +226,6 @@ function eachPart(nest: Nest, parts: Parts, part: (from: Index, points: Index) =
     part(from, isEven ? int(step) : nameBelow(nest, { name: most, extent: int(step + 1) }, left()));
   });
   nest.writer.emit({ kind: 'for', name: variable, from: int(0), to: end, step, body });
-}
-
-interface Block {
-  readonly product: Product;
-  readonly block: DepthBlock;
-  readonly columns: AxisPart;
-  readonly accumulates: Tile['accumulates'];
-  readonly panels: PanelMemory | undefined;
 }
 
 interface Inside {
@@ -319,105 +303,4 @@ function writeRows(nest: Nest, given: Block, { rows, bufferA, bufferB }: Inside)
   eachPanel(nest, given, (part) => {
     rowTiles(nest, given, { rows, ...part, packedA, packedB: packedPanel(given, part, bufferB) });
   });
-}
-
-/** Columns that a tile covers: some vectors from `column` on, of the panel that begins at `start`. */
-interface PanelPart {
-  readonly start: Index;
-  readonly column: Index;
-  readonly vectors: number;
-  readonly lastCount: Index | undefined;
-}
-
-/** Whole panels in a loop, then what is left of the columns: as vectors, the last of them partial. */
-function eachPanel(nest: Nest, { product, columns }: Block, panel: (part: PanelPart) => void): void {
-  const { plan, oriented } = product;
-  const panelWidth = plan.vectors * plan.lanes;
-  const extent = staticValue(oriented.n.extent);
-  const rest = extent === undefined ? undefined : extent % panelWidth;
-  const end = rest === 0 ? columns.to : add(columns.from, roundDown(difference(columns.to, columns.from), panelWidth));
-  const loop = (range: AxisPart, step: number, body: (column: Index) => void): void => {
-    if (staticValue(difference(range.to, range.from)) === 0) return;
-    const name = nest.writer.fresh(oriented.n.name);
-    const block = nest.writer.block([name], () => {
-      body(named(name, oriented.n.extent));
-    });
-    nest.writer.emit({ kind: 'for', name, from: range.from, to: range.to, step, body: block });
-  };
-  loop({ from: columns.from, to: end }, panelWidth, (column) => {
-    panel({ start: column, column, vectors: plan.vectors, lastCount: undefined });
-  });
-  if (rest === 0) return;
-  if (rest === undefined) {
-    loop({ from: end, to: columns.to }, plan.lanes, (column) => {
-      const lastCount = minimum(int(plan.lanes), difference(columns.to, column));
-      panel({ start: end, column, vectors: 1, lastCount });
-    });
-    return;
-  }
-  const vectors = Math.ceil(rest / plan.lanes);
-  const lastCount = rest % plan.lanes === 0 ? undefined : int(rest % plan.lanes);
-  loop({ from: end, to: columns.to }, panelWidth, (column) => {
-    panel({ start: column, column, vectors, lastCount });
-  });
-}
-
-interface RowTiles {
-  readonly rows: AxisPart;
-  readonly column: Index;
-  readonly vectors: number;
-  readonly lastCount: Index | undefined;
-  readonly packedA: Packed | undefined;
-  readonly packedB: Packed | undefined;
-  /** The first row that is packed, if that is not the first of these. */
-  readonly packedFrom?: Index;
-  readonly bandStart?: Index;
-}
-
-/** Tiles down a panel; where columns of finished tiles are stored, band by band. */
-function rowTiles(nest: Nest, given: Block, tiles: RowTiles): void {
-  const { product, block, accumulates } = given;
-  const band = product.epilogue?.band;
-  if (band === undefined) {
-    tilesDown(nest, given, tiles);
-    return;
-  }
-  eachBand(nest, { band, m: product.oriented.m, rows: tiles.rows }, (rows) => {
-    tilesDown(nest, given, { ...tiles, rows, packedFrom: tiles.rows.from, bandStart: rows.from });
-    whetherLast(
-      nest,
-      product,
-      { block, accumulates },
-      {
-        before: () => undefined,
-        last: () => {
-          writeColumns(nest, product, { ...tiles, rows });
-        },
-      },
-    );
-  });
-}
-
-/** Tiles down a panel, then the rows that are left: in one smaller tile where their number is known, else one by one. */
-function tilesDown(nest: Nest, { product, block, accumulates }: Block, tiles: RowTiles): void {
-  const { plan, oriented } = product;
-  const { rows, packedA, packedFrom = rows.from } = tiles;
-  const extent = staticValue(oriented.m.extent);
-  const rest = extent === undefined ? undefined : extent % plan.rows;
-  const end = rest === 0 ? rows.to : add(rows.from, roundDown(difference(rows.to, rows.from), plan.rows));
-  const loop = (range: AxisPart, count: number): void => {
-    if (staticValue(difference(range.to, range.from)) === 0) return;
-    const name = nest.writer.fresh(oriented.m.name);
-    const body = nest.writer.block([name], () => {
-      const row = named(name, oriented.m.extent);
-      const shifted =
-        packedA === undefined
-          ? undefined
-          : { ...packedA, base: add(packedA.base, multiply(difference(row, packedFrom), packedA.step)) };
-      writeRegisterTile(nest, product, { ...tiles, row, rows: count, block, accumulates, packedA: shifted });
-    });
-    nest.writer.emit({ kind: 'for', name, from: range.from, to: range.to, step: count, body });
-  };
-  loop({ from: rows.from, to: end }, plan.rows);
-  if (rest !== 0) loop({ from: end, to: rows.to }, rest ?? 1);
 }

@@ -78,7 +78,7 @@ function optionsFor(products: readonly Contract[], target: CpuTarget): readonly 
   const isFew = rows <= 4 * dotRows;
   const bytes = Math.max(...products.map(({ accumulate }) => dtypeInfo[accumulate].bytes));
   return [
-    tiles[target.isa].map((tile) => ({ registerTiles: { [target.isa]: tile } })),
+    tiles[target.isa].map((tile) => ({ registerTiles: { [target.isa]: tile }, fewVectorsRows: {} })),
     [{ packedBytes: 0 }, { packedBytes: never }],
     [{ contractDepth: contractDepth / 2 }, { contractDepth: 2 * contractDepth }],
     [{ panels: 1 }, { panels: 2 * panels, panelBytes: bytes << 17 }],

@@ -20,6 +20,15 @@ export interface Packed {
   readonly tapStep?: Index;
 }
 
+/** Panels of b that lie one after another, from the first column of the product on. */
+export interface PanelMemory {
+  readonly buffer: string;
+  /** Where the first panel begins. */
+  readonly base: Index;
+  /** Points of k of a panel. */
+  readonly depth: number;
+}
+
 /** Where a product is stored: its buffer, or the workspace that stands for it. */
 export function resultOf({ memory }: Nest, node: Contract): { readonly name: string; readonly dtype: DType } {
   const out = at(node.outs, 0);

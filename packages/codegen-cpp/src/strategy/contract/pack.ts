@@ -67,7 +67,7 @@ export function packB(nest: Nest, { product, columns, from, depth, buffer, first
   nest.writer.emit({ kind: 'for', name, from: columns.from, to: columns.to, step: panelWidth, body });
 }
 
-interface Along extends Pick<Copy, 'operand' | 'other' | 'from' | 'depth'> {}
+type Along = Pick<Copy, 'operand' | 'other' | 'from' | 'depth'>;
 
 /** Points of k with all taps of each as one axis, along which b lies. */
 function withTaps({ oriented, plan }: Product, { from, depth }: Pick<Packing, 'from' | 'depth'>): Along {

@@ -155,15 +155,16 @@ interface Tiling {
   readonly isShort: boolean;
 }
 
-/** The register tile: of more rows where there are few columns. */
+/** The register tile: of more rows where there are few columns and the number of rows is known, since what is left of others goes row by row. */
 function tileOf(planning: Planning, { m, n }: Oriented, { lanes, isShort }: Tiling): RegisterTile {
   const { target, choices } = planning;
-  const height = staticValue(m.extent) ?? 64;
-  const columns = staticValue(n.extent);
+  const [rows, columns] = [staticValue(m.extent), staticValue(n.extent)];
+  const height = rows ?? 64;
   const tile = isShort ? shortTileFor(planning, height, lanes) : tileFor(planning, height, lanes);
   const wide = columns === undefined ? tile.vectors : Math.ceil(columns / lanes);
   const most = choices.fewVectorsRows[target.isa]?.[wide];
-  if (wide >= tile.vectors || most === undefined || lanes === 1) return { ...tile, vectors: Math.min(tile.vectors, wide) };
+  if (wide >= tile.vectors || most === undefined || lanes === 1 || rows === undefined)
+    return { ...tile, vectors: Math.min(tile.vectors, wide) };
   return { rows: Math.ceil(height / Math.ceil(height / most)), vectors: wide };
 }
 

@@ -185,26 +185,19 @@ function writeResults(nest: Nest, product: Product, step: Omit<Step, 'k' | 'tap'
     writeSums(nest, product, { ...step, finished: epilogue });
     if (epilogue.band === undefined) writeEpilogue(nest, product, { tile, epilogue });
   };
-  whetherLast(nest, product, tile, {
-    last: finish,
-    before: () => {
-      writeSums(nest, product, step);
-    },
-  });
+  const before = (): void => {
+    writeSums(nest, product, step);
+  };
+  whetherLast(nest, product, { ...tile, last: finish, before });
 }
 
-interface Ways {
+interface Ways extends Pick<Tile, 'block' | 'accumulates'> {
   readonly last: () => void;
   readonly before: () => void;
 }
 
 /** Writes what is done at the last block of all that is summed over, and at those before it. */
-export function whetherLast(
-  nest: Nest,
-  product: Product,
-  { block, accumulates }: Pick<Tile, 'block' | 'accumulates'>,
-  { last, before }: Ways,
-): void {
+export function whetherLast(nest: Nest, product: Product, { block, accumulates, last, before }: Ways): void {
   if (accumulates === 'never') {
     last();
     return;

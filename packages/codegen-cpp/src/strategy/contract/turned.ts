@@ -18,7 +18,7 @@ import { converted } from './operands.ts';
 import type { Product } from './operands.ts';
 import type { Oriented, ProductPlan } from './plan.ts';
 
-/** Rows of a band: as long as two or three vectors of columns, so that few of them are partial. */
+/** Rows of a band at most: a few vectors, so that few of them are partial, and no more than stays in the first-level cache. */
 const MOST_ROWS = 64;
 
 /** Whole tiles, and whole vectors of columns where that comes out even. */
