@@ -163,7 +163,9 @@ function tileOf(planning: Planning, { m, n }: Oriented, { lanes, isShort }: Tili
   const tile = isShort ? shortTileFor(planning, height, lanes) : tileFor(planning, height, lanes);
   const wide = columns === undefined ? tile.vectors : Math.ceil(columns / lanes);
   const most = choices.fewVectorsRows[target.isa]?.[wide];
-  if (wide >= tile.vectors || most === undefined || lanes === 1 || rows === undefined)
+  const isKnown = most !== undefined && rows !== undefined;
+  // Blocks of a chain are whole tiles of both products.
+  if (!isKnown || wide >= tile.vectors || lanes === 1 || !isAlone(planning))
     return { ...tile, vectors: Math.min(tile.vectors, wide) };
   return { rows: Math.ceil(height / Math.ceil(height / most)), vectors: wide };
 }
@@ -226,7 +228,9 @@ export function planProduct(planning: Planning, oriented: Oriented): ProductPlan
   const single = rowAxes.length > 0 ? typicalValue(m.extent) : 1;
   const split = { height: extents.height / single, columnUnits, units, rows: single > 1 ? 1 : rows };
   const unitRows = enough ? undefined : rowsPerUnit(split);
-  const blockRows = packed.packA ? choices.blockRows.packed : choices.blockRows.inPlace;
+  // Whole tiles: what is left of the last block alone is a tile of its own height.
+  const most = packed.packA ? choices.blockRows.packed : choices.blockRows.inPlace;
+  const blockRows = Math.max(1, Math.floor(most / rows)) * rows;
   const turned = lanes > 1 && height >= FEW_ROWS && isAlone(planning) && liesAcross(planning, node, oriented);
   const blocks = { depth, taps, tapsWithin, panels, unitRows, blockRows };
   return { lanes, rows, vectors, turned, rowAxes, ...blocks, ...packed };
