@@ -52,6 +52,7 @@ export { assertionFailed, gatherOutOfRange, outOfBounds } from './block/block-er
 export { bareLine, elementLine } from './block/printed-line.ts';
 export { printedDigits } from './print/print-scalar.ts';
 export { printBlockProgram, printTileType } from './block/print-block.ts';
+export { TileBuilder } from './block/tile-builder.ts';
 export * from './block/tile-ops.ts';
 export * from './block/traverse-block.ts';
 export { verifyBlockProgram } from './block/verify-block.ts';
