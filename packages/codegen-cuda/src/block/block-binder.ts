@@ -52,7 +52,7 @@ export interface Touch {
 }
 
 /** Bytes of shared memory that a block may ask for on each architecture. */
-const sharedLimits: Readonly<Record<Architecture, number>> = { sm_80: 163 << 10, sm_90a: 227 << 10 };
+export const sharedLimits: Readonly<Record<Architecture, number>> = { sm_80: 163 << 10, sm_90a: 227 << 10 };
 
 export class BlockBinder extends TileScope<OwnHome> {
   readonly shared: SharedMemory = new SharedMemory(this.writer);
