@@ -72,6 +72,27 @@ const products: readonly Case[] = [
   cases.windowed({ images: 1, places: [4, 9], channels: 6, outputs: 70, kernel: [2, 3], stride: 2, dtype: 'f16' }),
 ];
 
+/** Products of many shapes, of which some have rows of odd lengths: the same ones each time. */
+function someProducts(count: number): readonly Case[] {
+  let state = 12345;
+  const below = (most: number): number => {
+    state = (Math.imul(state, 1103515245) + 12345) & 0x7fffffff;
+    return (state >>> 8) % most;
+  };
+  const extent = (): number => Math.max(1, (1 + below(below(2) === 0 ? 40 : 300)) & (below(4) === 0 ? ~0 : ~1));
+  return Array.from({ length: count }, () =>
+    cases.product({
+      m: extent(),
+      n: extent(),
+      k: extent(),
+      batch: below(3) === 0 ? 1 + below(3) : 1,
+      dtype: below(2) === 0 ? 'bf16' : 'f16',
+      followed: below(2) === 0,
+      ...[{}, { transposed: 'a' as const }, { transposed: 'b' as const }, { transposed: 'both' as const }][below(4)],
+    }),
+  );
+}
+
 const notesOf = (one: Case): readonly string[] =>
   generateCuda(one.schedule, target).kernels.flatMap(({ notes }) => notes);
 
@@ -159,6 +180,7 @@ ring('in the emulation', () => {
   test('all of them', () => {
     const comparing = { inputsOf: numbersOf, differences: wrongElements };
     expect(wrongInEmulation(products, target, comparing)).toEqual([]);
+    expect(wrongInEmulation(someProducts(20), target, comparing)).toEqual([]);
     expect(wrongInEmulation(products.slice(-2), { ...target, positions: 'assumed' }, comparing)).toEqual([]);
   });
 });
