@@ -180,7 +180,7 @@ ring('in the emulation', () => {
   test('all of them', () => {
     const comparing = { inputsOf: numbersOf, differences: wrongElements };
     expect(wrongInEmulation(products, target, comparing)).toEqual([]);
-    expect(wrongInEmulation(someProducts(20), target, comparing)).toEqual([]);
+    expect(wrongInEmulation(someProducts(16), target, comparing)).toEqual([]);
     expect(wrongInEmulation(products.slice(-2), { ...target, positions: 'assumed' }, comparing)).toEqual([]);
-  });
+  }, 240_000);
 });
