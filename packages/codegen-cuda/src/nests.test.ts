@@ -2,11 +2,11 @@
 // sees every race and every missing barrier) and in the emulation, in both orders of threads.
 import { describe, expect, test } from '@jest/globals';
 import { at } from '@tsinductor/base';
-import { add, evaluateIndex, int } from '@tsinductor/ir';
+import { add, int } from '@tsinductor/ir';
 import { cases, differences, entryBuffers, expected, hasCompiler, inputsOf } from '@tsinductor/testing/loops';
 import type { Case } from '@tsinductor/testing/loops';
 import { bindSchedule } from './generate.ts';
-import { emulate, interpretGroups } from './test-support/emulated-run.ts';
+import { emulate, interpretGroups, wrongInEmulation } from './test-support/emulated-run.ts';
 
 const ring = hasCompiler() ? describe : describe.skip;
 if (!hasCompiler()) process.stderr.write('host ring skipped: no g++\n');
@@ -91,35 +91,7 @@ ring('kernels in the emulation', () => {
   test.each(['proven', 'assumed'] as const)(
     'all of them, with indices that are %s to be within 32 bits',
     (positions) => {
-      const { compiled, programs } = emulate(
-        large.map(({ schedule }) => schedule),
-        { ...target, positions },
-      );
-      try {
-        const wrong = large.flatMap((one, index) => {
-          const program = at(programs, index);
-          const inputs = inputsOf(one);
-          const bytes = evaluateIndex(program.workspaceBytes, { sizes: one.sizes });
-          const buffers = entryBuffers(one.schedule, { inputs, sizes: one.sizes }, bytes);
-          const { status } = compiled.call(program.entry, {
-            buffers,
-            sizes: [...one.sizes.values()],
-            threads: 1,
-            repeats: 0,
-          });
-          const wanted = expected(one, inputs);
-          const actual = wanted.map((array, output) => {
-            const copy = array.slice();
-            new Uint8Array(copy.buffer).set(at(buffers, one.schedule.program.inputs.length + output));
-            return copy;
-          });
-          const failed = status === 0 ? [] : [`${one.name}: status ${String(status)}`];
-          return [...failed, ...differences(one, actual, wanted)];
-        });
-        expect(wrong).toEqual([]);
-      } finally {
-        compiled.dispose();
-      }
+      expect(wrongInEmulation(large, { ...target, positions })).toEqual([]);
     },
   );
 

@@ -72,6 +72,42 @@ ring('nvcc', () => {
     180_000,
   );
 
+  test.each<[Architecture]>([['sm_80'], ['sm_90a']])(
+    'products of graphs by matrix instructions for %s',
+    async (architecture) => {
+      if (toolkit === undefined) return;
+      const products = [
+        cases.product({ m: 2048, n: 1024, k: 512, dtype: 'bf16', transposed: 'b', followed: true }),
+        cases.product({ m: 200, n: 136, k: 90, dtype: 'f16', batch: 3, transposed: 'a' }),
+        cases.product({ m: 9, n: 512, k: 72, dtype: 'bf16' }),
+        cases.product({ m: rows.extent, n: 512, k: 72, dtype: 'f16', followed: true, sizes: rows.sizes }),
+        cases.windowed({ images: 2, places: [14, 14], channels: 64, outputs: 72, kernel: [3, 3], dtype: 'bf16' }),
+      ];
+      const { source, programs } = generateCudaBatch(
+        products.map(({ schedule }) => schedule),
+        { architecture, inputAlignment: 16 },
+      );
+      const paths = {
+        ptxPath: join(home, `products-${architecture}.ptx`),
+        cubinPath: join(home, `products-${architecture}.cubin`),
+      };
+      const { facts } = await compileCuda(toolkit, { source, architecture }, { ...paths, warnings: 'errors' });
+      expect(facts).toHaveLength(products.length);
+      expect(facts.filter(({ spillStoreBytes, spillLoadBytes }) => spillStoreBytes + spillLoadBytes > 0)).toEqual([]);
+      const ptx = readFileSync(paths.ptxPath, 'utf8');
+      const kernels = ptx.split('.visible .entry ').slice(1);
+      expect(kernels).toHaveLength(programs.flatMap((program) => program.kernels).length);
+      for (const kernel of kernels)
+        for (const instruction of [
+          'mma.sync.aligned.m16n8k16.row.col.f32.',
+          'ldmatrix.sync.aligned.m8n8.x4',
+          'cp.async.c',
+          'cp.async.wait_group',
+        ])
+          expect(kernel).toContain(instruction);
+    },
+  );
+
   test.each<[Architecture]>([['sm_80'], ['sm_90a']])('hand-written kernels for %s', async (architecture) => {
     if (toolkit === undefined) return;
     const programs = [

@@ -54,3 +54,6 @@ export const columnPieces: { readonly least: number; readonly most: number; read
 
 /** The side of the square tiles that go through shared memory. */
 export const tileSide: number = 32;
+
+/** So many tiles of a matrix product keep all multiprocessors of any present device busy; of fewer, smaller ones are made. */
+export const manyTiles: number = 128;

@@ -42,8 +42,7 @@ export type { TargetOpName } from './kernel/target-ops.ts';
 export { type KernelChange, mapKernel, mapValue } from './kernel/map-kernel.ts';
 export * from './kernel/traverse-kernel.ts';
 export { indexLimits, largestIndex } from './kernel/index-limits.ts';
-export { interpretKernel } from './kernel/interpret-launch.ts';
-export type { KernelMemory } from './kernel/kernel-run.ts';
+export { interpretKernel, type KernelMemory } from './kernel/interpret-launch.ts';
 export { printKernelIr } from './kernel/print-kernel-ir.ts';
 export { removeDeadLets } from './kernel/remove-dead-lets.ts';
 export { verifyKernel, warpThreads } from './kernel/verify-kernel.ts';
@@ -52,6 +51,7 @@ export { assertionFailed, gatherOutOfRange, outOfBounds } from './block/block-er
 export { bareLine, elementLine } from './block/printed-line.ts';
 export { printedDigits } from './print/print-scalar.ts';
 export { printBlockProgram, printTileType } from './block/print-block.ts';
+export { TileBuilder } from './block/tile-builder.ts';
 export * from './block/tile-ops.ts';
 export * from './block/traverse-block.ts';
 export { verifyBlockProgram } from './block/verify-block.ts';

@@ -108,7 +108,7 @@ function walkOf(binder: BlockBinder): BlockWalk<RegisterArray> {
 }
 
 /** What costs more to compute again than to keep. */
-const keptCost = 4;
+export const keptCost = 4;
 
 /** A pure operation: a scalar is computed now; a tile where it is used, unless that would cost something several times. */
 function bindElement(node: ElementOp, walk: BlockWalk<RegisterArray>, binder: BlockBinder): void {

@@ -111,18 +111,23 @@ function sumsOf(node: Dot, binder: BlockBinder): string {
   return name;
 }
 
-/** Four matrices of 8 x 8: those of 16 rows and 16 columns from a corner, by columns of matrices. */
+/**
+ * Four matrices of 8 x 8: those of 16 rows and 16 columns from a corner, by columns of matrices. A lane names a row of one of them as
+ * it is stored; of a turned tile that is a column.
+ */
 function loadMatrices(
   { binder, dtype, lane }: Product,
   from: SharedTile,
-  { corner, transposed }: { readonly corner: readonly [Index, Index]; readonly transposed: boolean },
+  { corner, areColumns }: { readonly corner: readonly [Index, Index]; readonly areColumns: boolean },
 ): readonly Value[] {
-  const place = sharedPlace(
-    from,
-    [add(corner[0], modulo(lane, int(16))), add(corner[1], multiply(floorDivide(lane, int(16)), int(8)))],
-    binder,
-  );
-  const names = Array.from({ length: 4 }, () => binder.writer.fresh(transposed ? 'right' : 'left'));
+  const isTurned = from.isTurned === true;
+  const [half, ofHalf] = [floorDivide(lane, int(16)), modulo(lane, int(16))];
+  const [row, column] = isTurned
+    ? [multiply(floorDivide(ofHalf, int(8)), int(8)), add(multiply(half, int(8)), modulo(lane, int(8)))]
+    : [ofHalf, multiply(half, int(8))];
+  const place = sharedPlace(from, [add(corner[0], row), add(corner[1], column)], binder);
+  const transposed = areColumns !== isTurned;
+  const names = Array.from({ length: 4 }, () => binder.writer.fresh(areColumns ? 'right' : 'left'));
   binder.writer.emit({ kind: 'matrixLoad', names, dtype, from: { buffer: from.name, at: place }, transposed });
   return names.map((name): Value => ({ kind: 'name', name, type: { dtype: 'i32', lanes: 1 } }));
 }
@@ -135,7 +140,7 @@ function word({ binder, dtype }: Product, from: SharedTile, coordinates: readonl
 
 function leftFragment(product: Product, row: Index, k: Index): readonly Value[] {
   const { dtype, left, lane } = product;
-  if (dtype !== 'f32') return loadMatrices(product, left, { corner: [row, k], transposed: false });
+  if (dtype !== 'f32') return loadMatrices(product, left, { corner: [row, k], areColumns: false });
   const [g, t] = [floorDivide(lane, int(4)), modulo(lane, int(4))];
   return [0, 1, 2, 3].map((slot) =>
     word(product, left, [add(add(row, g), int((slot % 2) * 8)), add(add(k, t), int(Math.floor(slot / 2) * 4))]),
@@ -146,7 +151,7 @@ function leftFragment(product: Product, row: Index, k: Index): readonly Value[] 
 function rightFragments(product: Product, k: Index, column: Index): readonly (readonly Value[])[] {
   const { dtype, right, lane } = product;
   if (dtype !== 'f32') {
-    const words = loadMatrices(product, right, { corner: [k, column], transposed: true });
+    const words = loadMatrices(product, right, { corner: [k, column], areColumns: true });
     return [words.slice(0, 2), words.slice(2)];
   }
   const [g, t] = [floorDivide(lane, int(4)), modulo(lane, int(4))];

@@ -18,7 +18,7 @@ type Load = TileOp & { readonly op: 'load' };
 type Store = TileOp & { readonly op: 'store' };
 
 /** The axis along which neighbours lie in memory; the last one if none is known. */
-function fastestAxis(node: MemoryOp, binder: BlockBinder): number {
+export function fastestAxis(node: MemoryOp, binder: BlockBinder): number {
   const offsets = at(node.args, 0);
   const facts = binder.facts.get(offsets) ?? [];
   const runs = binder.tile(offsets).shape.map((_, axis) => facts[axis]?.run ?? 1);

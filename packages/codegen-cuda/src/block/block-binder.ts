@@ -32,6 +32,8 @@ export interface SharedTile {
   readonly name: string;
   readonly shape: readonly number[];
   readonly granule: number;
+  /** Its columns lie there as rows: it is a matrix whose neighbours in memory are those of a column. */
+  readonly isTurned?: boolean;
   /** Elements in front of it: a stage of a pipeline. */
   readonly offset?: Index;
 }
@@ -50,7 +52,7 @@ export interface Touch {
 }
 
 /** Bytes of shared memory that a block may ask for on each architecture. */
-const sharedLimits: Readonly<Record<Architecture, number>> = { sm_80: 163 << 10, sm_90a: 227 << 10 };
+export const sharedLimits: Readonly<Record<Architecture, number>> = { sm_80: 163 << 10, sm_90a: 227 << 10 };
 
 export class BlockBinder extends TileScope<OwnHome> {
   readonly shared: SharedMemory = new SharedMemory(this.writer);
@@ -165,14 +167,16 @@ export class BlockBinder extends TileScope<OwnHome> {
   }
 
   #scoped(names: readonly string[], body: () => void): ReturnType<KernelWriter['block']> {
+    return this.sharedFrame(() => this.writer.block(names, body));
+  }
+
+  /** What `work` puts into shared memory is gone after it: its places are free for what comes then. */
+  sharedFrame<T>(work: () => T): T {
     const copies = this.copies;
     this.copies = new Map(copies);
-    let statements: ReturnType<KernelWriter['block']> = [];
-    this.shared.frame(() => {
-      statements = this.writer.block(names, body);
-    });
+    const result = this.shared.frame(work);
     this.copies = copies;
-    return statements;
+    return result;
   }
 
   /** A loop over the registers of a layout, unrolled; `body` gets the register. */

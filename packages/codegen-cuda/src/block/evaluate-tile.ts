@@ -67,10 +67,22 @@ function movedCoordinates(
 
 /** The element's place in a tile in shared memory: granules of a row change places by its number, so that columns meet no bank twice. */
 export function sharedPlace(
-  { shape, granule, offset }: SharedTile,
+  { shape, granule, offset, isTurned = false }: SharedTile,
   coordinates: readonly Index[],
   binder: BlockBinder,
 ): Index {
+  return isTurned
+    ? storedPlace({ shape: shape.toReversed(), granule, offset }, coordinates.toReversed(), binder)
+    : storedPlace({ shape, granule, offset }, coordinates, binder);
+}
+
+interface Stored {
+  readonly shape: readonly number[];
+  readonly granule: number;
+  readonly offset: Index | undefined;
+}
+
+function storedPlace({ shape, granule, offset }: Stored, coordinates: readonly Index[], binder: BlockBinder): Index {
   const width = shape.at(-1) ?? 1;
   const rows = shape.slice(0, -1).reduce((count, extent) => count * extent, 1);
   const turns = Math.min(rows, Math.floor(width / granule), granule === 1 ? 32 : 8);
@@ -78,7 +90,9 @@ export function sharedPlace(
   if (turns <= 1) return add(start, flatIndex(shape, coordinates));
   const column = at(coordinates, shape.length - 1);
   const row = flatIndex(shape.slice(0, -1), coordinates.slice(0, -1));
-  const turn = modulo(row, int(turns));
+  // Rows of less than the banks' width lie beside each other in them.
+  const beside = granule === 1 ? 1 : Math.max(1, Math.floor((8 * granule) / width));
+  const turn = modulo(floorDivide(row, int(beside)), int(turns));
   const chunk = floorDivide(column, int(granule));
   const value = apply('bitwiseXor', [scalarOfIndex(chunk, 'i64'), scalarOfIndex(turn, 'i64')], 'i64');
   const turned: Index = {

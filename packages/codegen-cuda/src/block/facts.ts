@@ -63,6 +63,14 @@ function applyFacts(op: PointwiseName, args: readonly AxisFacts[]): AxisFacts {
   return { ...unknown, equal };
 }
 
+/** By a positive constant: a run of `length` at multiples of `length` is within one period of a multiple of `length`. */
+function dividedFacts(op: 'divFloor' | 'remainder', value: AxisFacts, divisor: number): AxisFacts {
+  const run = Math.min(value.run, value.multiple, powerIn(divisor));
+  return op === 'divFloor'
+    ? { ...unknown, equal: Math.max(value.equal, run) }
+    : { run, multiple: Math.min(multipleAt(value, run), powerIn(divisor)), equal: value.equal };
+}
+
 const meet = (left: AxisFacts, right: AxisFacts): AxisFacts => {
   const run = Math.min(left.run, right.run);
   return {
@@ -83,6 +91,7 @@ const nothing = (tile: Pick<Tile, 'shape'>): TileFacts => axesOfTile(tile).map((
 class FactFinder {
   readonly facts = new Map<TileId, TileFacts>();
   readonly #tiles: ReadonlyMap<TileId, Tile>;
+  readonly #constants = new Map<TileId, number>();
   readonly #program: BlockProgram;
 
   constructor(program: BlockProgram) {
@@ -134,6 +143,7 @@ class FactFinder {
         const { value } = node.attrs;
         const number = Number(typeof value === 'object' ? value.bigint : value);
         const multiple = Number.isSafeInteger(number) ? powerIn(number) : 1;
+        this.#constants.set(result.id, number);
         return axesOfTile(result).map((extent) => ({ run: 1, multiple, equal: extent }));
       }
       case 'argument':
@@ -149,12 +159,7 @@ class FactFinder {
       case 'reshape':
         return this.#reshape(node, result);
       case 'apply':
-        return axesOfTile(result).map((_, axis) =>
-          applyFacts(
-            node.attrs.op,
-            args.map((arg) => arg[axis] ?? unknown),
-          ),
-        );
+        return this.#apply(node, result);
       case 'cast':
         return first;
       case 'hint':
@@ -165,6 +170,18 @@ class FactFinder {
       case 'gather':
         return nothing(result);
     }
+  }
+
+  #apply(node: TileOp & { readonly op: 'apply' }, result: Tile): TileFacts {
+    const { op } = node.attrs;
+    const args = node.args.map((id) => this.#of(id));
+    const divisor = this.#constants.get(node.args[1] ?? -1) ?? 0;
+    return axesOfTile(result).map((_, axis) => {
+      const own = args.map((arg) => arg[axis] ?? unknown);
+      return (op === 'divFloor' || op === 'remainder') && Number.isSafeInteger(divisor) && divisor > 0
+        ? dividedFacts(op, at(own, 0), divisor)
+        : applyFacts(op, own);
+    });
   }
 
   #broadcast(node: TileOp & { readonly op: 'broadcast' }, result: Tile): TileFacts {

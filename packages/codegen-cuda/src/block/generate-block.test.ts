@@ -2,7 +2,9 @@
 // interpreter (which sees every race and every missing barrier) and in the emulation, in both orders of threads.
 import { describe, expect, test } from '@jest/globals';
 import { at } from '@tsinductor/base';
-import { blockDifferences, interpretCase } from '@tsinductor/testing/block-case';
+import { ptr } from '@tsinductor/dsl';
+import { f16ToBits } from '@tsinductor/ops';
+import { blockCase, blockDifferences, floats, interpretCase } from '@tsinductor/testing/block-case';
 import { hasCompiler } from '@tsinductor/testing/loops';
 import { addCase, productCase, softmaxCase } from '@tsinductor/testing/sample-kernels';
 import { emulateBlocks, exactCases, interpretBound, runEmulated } from '../test-support/block-run.ts';
@@ -17,7 +19,35 @@ const exact = exactCases();
 /** n * epsilon * sum |x| of a product whose factors are at most 4 and 2. */
 const boundOf = (depth: number, unit: number): number => depth * unit * depth * 8;
 
+/** A product whose factors both lie column by column. */
+const turned = blockCase(
+  'turned',
+  { a: ptr('f16'), b: ptr('f16'), c: ptr('f32') },
+  {
+    body: ({ a, b, c }, tl) => {
+      const side = tl.arange(0, 32);
+      const rows = tl.expandDims(side, 1);
+      const columns = tl.expandDims(side, 0);
+      let sum = tl.zeros([32, 32], tl.f32);
+      for (const k of tl.range(0, 48, 16)) {
+        const ks = k + tl.arange(0, 16);
+        const x = tl.load(a + rows + tl.expandDims(ks, 0) * 32);
+        const y = tl.load(b + tl.expandDims(ks, 1) + columns * 48, tl.expandDims(ks, 1) < 40 && columns < 25, 0);
+        sum = tl.dot(x, y, sum);
+      }
+      tl.store(c + rows * 32 + columns, sum);
+    },
+    args: {
+      a: Uint16Array.from(floats(48 * 32), (value) => f16ToBits(value)),
+      b: Uint16Array.from(floats(48 * 32, 0.5), (value) => f16ToBits(value)),
+      c: new Float32Array(32 * 32),
+    },
+    divisor: 16,
+  },
+);
+
 const bounded = [
+  { one: turned, tolerance: boundOf(40, 2 ** -24) },
   {
     one: productCase({ dtype: 'f16', precision: 'ieee', sizes: [20, 32, 16], divisor: 16 }),
     tolerance: boundOf(16, 2 ** -24),
@@ -93,6 +123,13 @@ describe('the text', () => {
     );
     expect(exactProduct).not.toContain('mma');
     expect(exactProduct).toContain('copy_async_16(');
+  });
+
+  test('factors that lie column by column are sent as they lie, and turned as they are loaded', () => {
+    const text = source([turned.program], target);
+    expect(text.match(/copy_async_16\(v_[xy]_stages\w* \+/g)).toHaveLength(6);
+    expect(text).toMatch(/load_matrices_transposed\(left/);
+    expect(text).toMatch(/load_matrices\(right/);
   });
 
   test('without stages there is no pipeline', () => {

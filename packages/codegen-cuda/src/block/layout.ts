@@ -76,13 +76,26 @@ interface WarpGrid {
   readonly owners: number;
 }
 
+/** How many warps lie below each other and side by side: as many as there is work for, and each with a part that is nearly square. */
+function warpShares([rows, columns]: readonly [number, number], warps: number): { down: number; across: number } {
+  const shares = Array.from({ length: Math.log2(warps) + 1 }, (_, power) => ({
+    down: Math.min(2 ** power, rows / fragmentRows),
+    across: Math.min(warps / 2 ** power, columns / (2 * fragmentColumns)),
+  }));
+  const most = Math.max(...shares.map(({ down, across }) => down * across));
+  const sides = ({ down, across }: { down: number; across: number }): number => rows / down + columns / across;
+  const busiest = shares.filter(({ down, across }) => down * across === most);
+  return at(
+    busiest.toSorted((a, b) => sides(a) - sides(b)),
+    0,
+  );
+}
+
 export const fragmentRows: number = 16;
 export const fragmentColumns: number = 8;
 
 export function warpGrid([rows, columns]: readonly [number, number], { thread, threads }: Team): WarpGrid {
-  const warps = threads / warpThreads;
-  const down = Math.min(warps, rows / fragmentRows);
-  const across = Math.min(warps / down, columns / (2 * fragmentColumns));
+  const { down, across } = warpShares([rows, columns], threads / warpThreads);
   const warp = floorDivide(thread, int(warpThreads));
   return {
     rows: rows / down / fragmentRows,

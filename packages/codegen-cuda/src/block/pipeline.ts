@@ -22,7 +22,7 @@ import {
 } from '@tsinductor/ir';
 import type { ForNode, Index, Stmt, TileId, TileNode, TileOp } from '@tsinductor/ir';
 import type { BlockBinder, SharedTile } from './block-binder.ts';
-import { accessWidth, touchesOf } from './bind-memory.ts';
+import { accessWidth, fastestAxis, touchesOf } from './bind-memory.ts';
 import { granuleOf } from './bind-matrix-dot.ts';
 import { evaluateTile, evaluationAt, globalAccess, sharedPlace } from './evaluate-tile.ts';
 import { blockedLayout } from './layout.ts';
@@ -55,18 +55,20 @@ interface PipelinedLoop extends CountedLoop {
 export function bindPipeline(loop: PipelinedLoop, binder: BlockBinder): boolean {
   const { node, from, to, step } = loop;
   const turns = valueIndex(binder.name(scalarOfIndex(ceilDivide(subtract(to, from), int(step)), 'i64'), 'turns'));
-  const pipeline = planPipeline(loop, turns, binder);
-  if (pipeline === undefined) return false;
-  openPipeline(pipeline, binder);
-  const name = binder.writer.fresh('turn');
-  const turn = scalarIndex(name);
-  const body = binder.loop([name], touchesOf(allTileNodes(node.body)), () => {
-    turnPipeline(pipeline, turn, binder);
-    loop.iterate(inductionAt(loop, turn));
+  return binder.sharedFrame(() => {
+    const pipeline = planPipeline(loop, turns, binder);
+    if (pipeline === undefined) return false;
+    openPipeline(pipeline, binder);
+    const name = binder.writer.fresh('turn');
+    const turn = scalarIndex(name);
+    const body = binder.loop([name], touchesOf(allTileNodes(node.body)), () => {
+      turnPipeline(pipeline, turn, binder);
+      loop.iterate(inductionAt(loop, turn));
+    });
+    binder.writer.emit({ kind: 'for', name, from: int(0), to: turns, step: 1, body });
+    closePipeline(binder);
+    return true;
   });
-  binder.writer.emit({ kind: 'for', name, from: int(0), to: turns, step: 1, body });
-  closePipeline(binder);
-  return true;
 }
 
 const inductionAt = ({ from, step }: CountedLoop, turn: Index): Index => add(from, multiply(turn, int(step)));
@@ -89,13 +91,14 @@ function planPipeline(loop: PipelinedLoop, turns: Index, binder: BlockBinder): P
   const staged = slices.map(({ load, layout }): Staged => {
     const tile = at(load.results, 0);
     const base = `${binder.label(tile.id, paramName(binder.program, load.attrs.param))}_stages`;
-    const [rows, columns] = tile.shape as [number, number];
+    const isTurned = fastestAxis(load, binder) === 0;
+    const [rows, columns] = (isTurned ? tile.shape.toReversed() : tile.shape) as [number, number];
     const { name, granule } = binder.sharedTile(
       base,
       { dtype: tile.dtype, shape: [stages * rows, columns] },
       granuleOf(tile.dtype),
     );
-    return { load, layout, shared: { name, granule, shape: tile.shape } };
+    return { load, layout, shared: { name, granule, shape: tile.shape, isTurned } };
   });
   binder.notes.add(`${String(stages)} stages of asynchronous copies`);
   return { loop, turns, stages, staged, slice };
@@ -164,12 +167,14 @@ function sliceOf(load: Load, node: ForNode, moved: readonly MovedTile[]): readon
 
 const leastBytes = 4;
 
-/** How threads share the copies of a tile: chunks along its rows; undefined where they would be too narrow. */
+/** How threads share the copies of a tile: chunks of neighbours in memory; undefined where they would be too narrow. */
 function copyLayout(load: Load, binder: BlockBinder): Layout | undefined {
   const { shape, dtype } = at(load.results, 0);
-  const facts = binder.facts.get(at(load.args, 0))?.[1];
+  const axis = fastestAxis(load, binder);
+  const facts = binder.facts.get(at(load.args, 0))?.[axis];
   const vector = (facts?.run ?? 1) > 1 ? accessWidth(load, binder) : 1;
-  const layout = blockedLayout(shape, { order: [0, 1], vector }, { thread: binder.thread, threads: binder.threads });
+  const order = axis === 0 ? [1, 0] : [0, 1];
+  const layout = blockedLayout(shape, { order, vector }, { thread: binder.thread, threads: binder.threads });
   return layout.vector * dtypeInfo[dtype].bytes >= leastBytes ? layout : undefined;
 }
 

@@ -30,12 +30,15 @@ import type {
 import type { CudaTarget } from '../target.ts';
 import { shouldSplitColumns, writePieceMerges, writePieces } from './columns.ts';
 import { writeContract } from './contract.ts';
+import { bindMatrix } from './matrix/bind-matrix.ts';
+import type { BufferFacts } from './matrix/product.ts';
 import type { Grid, Nest } from './nest.ts';
 import { writePointwise } from './pointwise.ts';
 import { writeRows } from './rows.ts';
 import { writeFill, writeUpdates } from './scatter.ts';
 import { writeSort } from './sort.ts';
 import { SharedMemory } from './shared-memory.ts';
+import { markShared } from './shared-storage.ts';
 import { shouldSplit, writeMerges, writeChunks } from './split.ts';
 import { planTiling, writeTiles } from './transpose.ts';
 
@@ -64,21 +67,35 @@ export function bindGroup(given: Group, schedule: Schedule, target: CudaTarget):
   const group = collapseAxes(withoutCopies(given, schedule));
   const directory = new BufferDirectory(schedule);
   const isEmpty = ({ outs }: LoopNode): boolean => outs.every((out) => staticValue(directory.decl(out).size) === 0);
-  const phases = group.nodes.every(isEmpty) ? [] : phasesOf(group);
+  if (group.nodes.every(isEmpty)) return { kernels: [], workspaces: [] };
+  const matrix = bindMatrix({ group, schedule, target, facts: factsOf(group, directory, target) });
+  if (typeof matrix === 'object') return { kernels: [matrix], workspaces: [] };
+  const phases = phasesOf(group, matrix);
   const handed = group.locals.filter(({ buffer }) => usersOf(group, phases, buffer).length > 1);
   const bound = phases.map((phase) => bindPhase(phase, { group, schedule, target, directory, handed }));
   const workspaces = new Map(bound.flatMap(({ workspaces: own }) => own).map((buffer) => [buffer.name, buffer]));
   return { kernels: bound.map(({ kernel }) => kernel), workspaces: [...workspaces.values()] };
 }
 
+/** What the buffers of a group are, to who writes a kernel without a nest. */
+function factsOf(group: Group, directory: BufferDirectory, { inputAlignment }: CudaTarget): BufferFacts {
+  const memory = new GroupMemory(group, directory, { writer: new KernelWriter(), inputAlignment });
+  return {
+    decl: (buffer) => memory.decl(buffer),
+    align: (buffer) => memory.parameter(buffer).align,
+    isVirtual: (buffer) => memory.isVirtual(buffer),
+  };
+}
+
 const usersOf = (group: Group, phases: readonly Phase[], buffer: BufferId): readonly Phase[] =>
   phases.filter(({ nodes }) => nodes.some((node) => touches(at(group.nodes, node), buffer)));
 
-function phasesOf(group: Group): readonly Phase[] {
-  if (group.nodes.every((node, index) => specialPhases(node, index) === undefined))
+/** `reason` says why a product is not computed by matrix instructions, where it might be. */
+function phasesOf(group: Group, reason: string | undefined): readonly Phase[] {
+  if (group.nodes.every((node, index) => specialPhases(node, index, reason) === undefined))
     return treePhases(group, group.nest);
   return group.nodes.flatMap((node, index) => {
-    const own = specialPhases(node, index);
+    const own = specialPhases(node, index, reason);
     if (own !== undefined) return own;
     const over = node.kind === 'reduce' || node.kind === 'scan' ? node.over : [];
     const loops = [
@@ -90,8 +107,8 @@ function phasesOf(group: Group): readonly Phase[] {
 }
 
 /** Nodes that bring their own loops. */
-function specialPhases(node: LoopNode, index: number): readonly Phase[] | undefined {
-  if (node.kind === 'contract') return [{ nodes: [index], write: (nest) => writeContract(nest, node) }];
+function specialPhases(node: LoopNode, index: number, reason: string | undefined): readonly Phase[] | undefined {
+  if (node.kind === 'contract') return [{ nodes: [index], write: (nest) => writeContract(nest, node, reason) }];
   if (node.kind === 'sort') return [{ nodes: [index], write: (nest) => writeSort(nest, node) }];
   if (node.kind !== 'scatter') return undefined;
   return [
@@ -127,23 +144,6 @@ function writeTree(nest: Nest, tree: LoopTree): Grid {
   const isWhole = nodes.every((node) => shorterAxes(node, tree.loops).length === 0);
   const tiling = isWhole ? planTiling(nest, tree) : undefined;
   return tiling === undefined ? writePointwise(nest, tree) : writeTiles(nest, tiling);
-}
-
-/** Marks buffers of which one is written over another by this kernel. */
-function markShared(buffers: readonly KernelBuffer[], schedule: Schedule): readonly KernelBuffer[] {
-  const own = new Set(buffers.flatMap(({ storage }) => (storage.kind === 'buffer' ? [storage.buffer] : [])));
-  const shared = new Set<BufferId>();
-  for (const plan of schedule.buffers) {
-    const over = plan.kind === 'workspace' || plan.kind === 'hosted' ? plan.over : undefined;
-    const host = plan.kind === 'hosted' ? plan.output : undefined;
-    for (const other of [over, host]) {
-      if (other === undefined || !own.has(other) || !own.has(plan.buffer)) continue;
-      shared.add(plan.buffer);
-      shared.add(other);
-    }
-  }
-  const isShared = ({ storage }: KernelBuffer): boolean => storage.kind === 'buffer' && shared.has(storage.buffer);
-  return buffers.map((buffer): KernelBuffer => (isShared(buffer) ? { ...buffer, shares: true } : buffer));
 }
 
 /** A barrier right after another does nothing. */

@@ -63,13 +63,16 @@ function overOneAxis(node: Contract): Product {
   return { ...node, over: [k], k, a: operand(a), b: operand(b) };
 }
 
-export function writeContract(nest: Nest, given: Contract): Grid {
+/** `reason` says why it is not computed by matrix instructions, where it might be. */
+export function writeContract(nest: Nest, given: Contract, reason?: string): Grid {
   const node = overOneAxis(given);
   const { batch, m, n } = node;
   const tileOf = (axis: Axis): Axis => ({ name: `${axis.name}_tile`, extent: ceilDivide(axis.extent, int(tileSide)) });
   const units = [...batch, tileOf(m), tileOf(n)];
   const total = product(units.map(({ extent }) => extent));
-  nest.notes.push(`matrix product, tiles of ${String(tileSide)} x ${String(tileSide)} through shared memory`);
+  nest.notes.push(
+    `matrix product, tiles of ${String(tileSide)} x ${String(tileSide)} through shared memory${reason === undefined ? '' : `: ${reason}`}`,
+  );
   const shared: SharedTiles = {
     a: nest.shared.declare('a_tile', node.accumulate, tileSide * pitch),
     b: nest.shared.declare('b_tile', node.accumulate, tileSide * pitch),

@@ -42,9 +42,10 @@ export class SharedMemory {
   }
 
   /** What `work` declares is free again after it: its places go to later pieces. */
-  frame(work: () => void): void {
+  frame<T>(work: () => T): T {
     const top = this.#top;
-    work();
+    const result = work();
     this.#top = top;
+    return result;
   }
 }

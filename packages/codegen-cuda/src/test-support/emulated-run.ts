@@ -1,10 +1,21 @@
 // For tests: runs CUDA programs in the emulation, in a process of their own, and bound kernels in the Kernel IR's
 // interpreter.
+import { at } from '@tsinductor/base';
 import { evaluateIndex, interpretKernel } from '@tsinductor/ir';
 import type { BufferId, KernelMemory, Schedule } from '@tsinductor/ir';
 import { cudaEmulationHeader } from '@tsinductor/runtime';
-import { blankMemory, memoryFrom, compileNative, programMemory, programOutputs } from '@tsinductor/testing/loops';
-import type { Compiled, ElementArray } from '@tsinductor/testing/loops';
+import {
+  blankMemory,
+  compileNative,
+  differences,
+  entryBuffers,
+  expected,
+  inputsOf,
+  memoryFrom,
+  programMemory,
+  programOutputs,
+} from '@tsinductor/testing/loops';
+import type { Case, Compiled, ElementArray } from '@tsinductor/testing/loops';
 import { emulatedUnit } from '../emulated-unit.ts';
 import type { EmulatedUnit } from '../emulated-unit.ts';
 import { generateCudaBatch } from '../generate.ts';
@@ -22,6 +33,44 @@ export function emulate(schedules: readonly Schedule[], target: CudaTarget): Emu
     ...unit,
     compiled: compileNative([{ name: unit.name, source: unit.source }], ['-O0', '-Wno-unknown-pragmas']),
   };
+}
+
+/** What is wrong with what `cases` leave in the emulation, as text; `inputsOf` gives each its numbers. */
+export function wrongInEmulation(
+  cases: readonly Case[],
+  target: CudaTarget,
+  { inputsOf: numbersOf = inputsOf, differences: differencesOf = differences }: Comparing = {},
+): readonly string[] {
+  const { compiled, programs } = emulate(
+    cases.map(({ schedule }) => schedule),
+    target,
+  );
+  try {
+    return cases.flatMap((one, index) => {
+      const program = at(programs, index);
+      const inputs = numbersOf(one);
+      const bytes = evaluateIndex(program.workspaceBytes, { sizes: one.sizes });
+      const buffers = entryBuffers(one.schedule, { inputs, sizes: one.sizes }, bytes);
+      const sizes = [...one.sizes.values()];
+      const { status } = compiled.call(program.entry, { buffers, sizes, threads: 1, repeats: 0 });
+      const wanted = expected(one, inputs);
+      const actual = wanted.map((array, output) => {
+        const copy = array.slice();
+        new Uint8Array(copy.buffer).set(at(buffers, one.schedule.program.inputs.length + output));
+        return copy;
+      });
+      const failed = status === 0 ? [] : [`${one.name}: status ${String(status)}`];
+      return [...failed, ...differencesOf(one, actual, wanted)];
+    });
+  } finally {
+    compiled.dispose();
+  }
+}
+
+/** Numbers for a case, and what is wrong with its results. */
+interface Comparing {
+  readonly inputsOf?: typeof inputsOf;
+  readonly differences?: typeof differences;
 }
 
 interface KernelInputs {

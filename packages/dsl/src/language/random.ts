@@ -3,10 +3,9 @@
 // `manualSeed(s)` draws the words of (seed s, offset i), so kernels and tensors can agree.
 import type { DType } from '@tsinductor/base';
 import { at, isInteger } from '@tsinductor/base';
-import type { Tile } from '@tsinductor/ir';
+import type { Tile, TileBuilder } from '@tsinductor/ir';
 import type { PointwiseName } from '@tsinductor/ops';
 import { broadcastAll } from '../lower/coerce.ts';
-import type { TileBuilder } from '../lower/tile-builder.ts';
 import { tileValue } from '../lower/value.ts';
 import { entry } from './define.ts';
 import type { Call, LanguageEntry } from './define.ts';

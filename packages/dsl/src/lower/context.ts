@@ -1,12 +1,11 @@
 // What lowering carries from node to node: the builder, the source being read, and how often it went round.
 import type { Node } from 'acorn';
 import type { UserError } from '@tsinductor/base';
-import type { BlockParam } from '@tsinductor/ir';
+import type { BlockParam, TileBuilder } from '@tsinductor/ir';
 import { kernelError } from '../errors.ts';
 import type { KernelErrorCode } from '../errors.ts';
 import type { KernelSource } from '../parse/kernel-source.ts';
 import type { Scope } from './scope.ts';
-import type { TileBuilder } from './tile-builder.ts';
 
 export interface Context {
   readonly builder: TileBuilder;

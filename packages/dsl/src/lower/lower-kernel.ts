@@ -2,7 +2,7 @@
 // pruned and verified.
 import { at } from '@tsinductor/base';
 import type { DType } from '@tsinductor/base';
-import { verifyBlockProgram } from '@tsinductor/ir';
+import { TileBuilder, verifyBlockProgram } from '@tsinductor/ir';
 import type { BlockParam, BlockProgram } from '@tsinductor/ir';
 import type { KernelDefinition } from '../define-kernel.ts';
 import { isConstexpr, isPointer } from '../schema.ts';
@@ -13,7 +13,6 @@ import { pruneRegion } from './prune.ts';
 import { Scope } from './scope.ts';
 import { lowerStatements } from './statement.ts';
 import { lowerExpression } from './expression.ts';
-import { TileBuilder } from './tile-builder.ts';
 import { numberValue, tileValue } from './value.ts';
 import type { KernelValue } from './value.ts';
 

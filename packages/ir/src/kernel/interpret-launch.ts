@@ -12,6 +12,8 @@ import { AccessLog } from './launch-races.ts';
 import { visitStatements } from './traverse-kernel.ts';
 import { warpThreads } from './verify-kernel.ts';
 
+export type { KernelMemory } from './kernel-run.ts';
+
 /** Runs `kernel`; returns 0, or 1 + the lowest site of a failed check or unit. */
 export function interpretKernel(kernel: Kernel, run: KernelRun): number {
   if (kernel.launch !== undefined) return new LaunchMachine(kernel, kernel.launch, run).run();

@@ -390,7 +390,7 @@ export { halved } from './halved-case.ts';
 export { heads } from './heads-case.ts';
 export { doubledAndSummed } from './regions-case.ts';
 export { product } from './product-case.ts';
-export { largeWindows, smallWindows } from './windowed-case.ts';
+export { largeWindows, smallWindows, windowed } from './windowed-case.ts';
 export { rotated } from './rotated-case.ts';
 export { shorter } from './shorter-case.ts';
 export { sorted } from './sorted-case.ts';

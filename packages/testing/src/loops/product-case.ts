@@ -1,31 +1,33 @@
 // For tests: matrix products, whose operands may be stored transposed.
-import { dtypeInfo } from '@tsinductor/base';
+import { at, dtypeInfo } from '@tsinductor/base';
 import type { DType } from '@tsinductor/base';
-import { axisIndex } from '@tsinductor/ir';
-import type { LoopNode } from '@tsinductor/ir';
+import { axisIndex, printIndex } from '@tsinductor/ir';
+import type { Axis, BufferId, ContractOperand, Index, LoopNode, ScalarId } from '@tsinductor/ir';
 import type { Case } from './cases.ts';
-import { axis, loops, ProgramMaker, rounding } from './programs.ts';
+import { axis, loops, ProgramMaker, rounding, scalarLocal } from './programs.ts';
 
 interface ProductShape {
-  readonly m: number;
+  readonly m: number | Index;
   readonly n: number;
   readonly k: number;
   readonly batch?: number;
   readonly transposed?: 'a' | 'b' | 'both';
   readonly dtype?: DType;
+  /** A bias for each column, an activation and a residual are computed of each element; the product itself is no result. */
+  readonly followed?: boolean;
+  /** Of symbolic extents. */
+  readonly sizes?: ReadonlyMap<string, number>;
 }
 
 /** A matrix product, or a batch of them. */
-export function product({ m, n, k, batch = 1, transposed, dtype = 'f32' }: ProductShape): Case {
+export function product(shape: ProductShape): Case {
+  const { m, n, k, batch = 1, dtype = 'f32', followed = false, sizes = new Map<string, number>() } = shape;
   const maker = new ProgramMaker();
+  maker.sizes.push(...sizes.keys());
   const [h, row, column, depth] = [axis('h', batch), axis('m', m), axis('n', n), axis('k', k)];
-  const half = dtypeInfo[dtype].compute !== dtype;
-  const isTransposed = (side: 'a' | 'b'): boolean => transposed === side || transposed === 'both';
-  const shapeA = isTransposed('a') ? [h, depth, row] : [h, row, depth];
-  const shapeB = isTransposed('b') ? [h, column, depth] : [h, depth, column];
-  const a = maker.buffer('a', 'input', { shape: shapeA.map((one) => one.extent), dtype });
-  const b = maker.buffer('b', 'input', { shape: shapeB.map((one) => one.extent), dtype });
-  const out = maker.buffer('out', 'output', { shape: [h.extent, row.extent, column.extent], dtype });
+  const [a, b] = operands(maker, shape, [h, row, column, depth]);
+  const whole = { shape: [h.extent, row.extent, column.extent], dtype };
+  const out = maker.buffer(followed ? 'sums' : 'out', followed ? 'temporary' : 'output', whole);
   const node: LoopNode = {
     kind: 'contract',
     id: 0,
@@ -37,14 +39,63 @@ export function product({ m, n, k, batch = 1, transposed, dtype = 'f32' }: Produ
     m: row,
     n: column,
     over: [depth],
-    a: { buffer: a, at: maker.place(a, shapeA.map(axisIndex)) },
-    b: { buffer: b, at: maker.place(b, shapeB.map(axisIndex)) },
-    accumulate: half ? 'f32' : dtype,
+    a,
+    b,
+    accumulate: dtypeInfo[dtype].compute !== dtype ? 'f32' : dtype,
   };
   maker.nodes.push(node);
+  if (followed) follow(maker, out, { axes: [h, row, column], batch });
   const bands = [...node.axes.map((one) => [one, 'parallel'] as const), [depth, 'reduction'] as const];
-  const schedule = maker.schedule([{ nodes: maker.nodes, nest: loops(bands, [0]), locals: [] }]);
-  const tolerance = dtype.startsWith('i') ? 0 : half ? k / 32 : rounding(9 * k);
-  const name = ['product', batch, m, n, k, dtype, 'transposed', transposed].join(' ');
-  return { name, schedule, sizes: new Map(), tolerance };
+  const nest = loops(
+    bands,
+    maker.nodes.map((_, index) => index),
+  );
+  const schedule = maker.schedule([{ nodes: maker.nodes, nest, locals: followed ? [scalarLocal(out)] : [] }]);
+  return { name: nameOf(shape), schedule, sizes, tolerance: toleranceOf(dtype, k) };
+}
+
+function nameOf({ m, n, k, batch = 1, transposed, dtype = 'f32', followed = false }: ProductShape): string {
+  const rows = typeof m === 'number' ? m : printIndex(m);
+  const words = ['product', batch, rows, n, k, dtype, 'transposed', transposed, ...(followed ? ['followed'] : [])];
+  return words.join(' ');
+}
+
+function toleranceOf(dtype: DType, depth: number): number {
+  if (dtype.startsWith('i')) return 0;
+  return dtypeInfo[dtype].compute !== dtype ? depth / 32 : rounding(9 * depth);
+}
+
+/** The buffers of both factors, and where an element of each is. */
+function operands(
+  maker: ProgramMaker,
+  { transposed, dtype = 'f32' }: ProductShape,
+  [h, row, column, depth]: readonly [Axis, Axis, Axis, Axis],
+): readonly [ContractOperand, ContractOperand] {
+  const operand = (side: 'a' | 'b', rows: Axis, columns: Axis): ContractOperand => {
+    const axes = transposed === side || transposed === 'both' ? [h, columns, rows] : [h, rows, columns];
+    const buffer = maker.buffer(side, 'input', { shape: axes.map(({ extent }) => extent), dtype });
+    return { buffer, at: maker.place(buffer, axes.map(axisIndex)) };
+  };
+  return [operand('a', row, depth), operand('b', depth, column)];
+}
+
+/** out := gelu(sums + bias of the column) + residual, in the dtype of the sums. */
+function follow(
+  maker: ProgramMaker,
+  sums: BufferId,
+  { axes, batch }: { readonly axes: readonly [Axis, Axis, Axis]; readonly batch: number },
+): void {
+  const { dtype } = at(maker.buffers, sums);
+  const own = batch === 1 ? axes.slice(1) : axes;
+  const [column] = own.slice(-1) as [Axis];
+  const shape = own.map(({ extent }) => extent);
+  const bias = maker.buffer('bias', 'input', { shape: [column.extent], dtype });
+  const residual = maker.buffer('residual', 'input', { shape, dtype });
+  const out = maker.buffer('out', 'output', { shape, dtype });
+  const place = maker.place(sums, axes.map(axisIndex));
+  maker.map(out, own, (b) => {
+    const wide = (buffer: BufferId, index: Index): ScalarId => b.cast(b.load(buffer, dtype, index), 'f32');
+    const biased = b.apply('add', [wide(sums, place), wide(bias, axisIndex(column))]);
+    return b.cast(b.apply('add', [b.apply('gelu', [biased]), wide(residual, place)]), dtype);
+  });
 }

@@ -20,7 +20,7 @@ interface Windows {
 }
 
 /** Every window of an image times the weight, which lies as [rows, columns and channels, outputs]. */
-function windowed({ stride = 1, dtype = 'f32', ...shape }: Windows): Case {
+export function windowed({ stride = 1, dtype = 'f32', ...shape }: Windows): Case {
   const { images, channels, outputs } = shape;
   const [[down, across], [tall, wide]] = [shape.places, shape.kernel];
   const maker = new ProgramMaker();

@@ -5,14 +5,13 @@ import { at, dtypeInfo, isFloat } from '@tsinductor/base';
 import type { DType, SourceLocation } from '@tsinductor/base';
 import { castValue, evaluator, pointwise, resultOfRule } from '@tsinductor/ops';
 import type { PointwiseName, Value } from '@tsinductor/ops';
-import { constantToValue, sameShape, tileOps, toConstant } from '@tsinductor/ir';
+import { constantToValue, toConstant } from '../body/constant.ts';
+import type { ScalarConstant } from '../scalar.ts';
 import type {
   BlockParam,
   FoldNode,
   ForNode,
   IfNode,
-  Inference,
-  ScalarConstant,
   Tile,
   TileAttrs,
   TileId,
@@ -20,7 +19,9 @@ import type {
   TileOpName,
   TileType,
   WhileNode,
-} from '@tsinductor/ir';
+} from './block.ts';
+import { sameShape, tileOps } from './tile-ops.ts';
+import type { Inference } from './tile-ops.ts';
 
 /** A node without what the builder adds: results' ids. */
 type OpRequest = {
