@@ -20,7 +20,7 @@ export const valueInfo = (name, { dims, elementType }) =>
     type: { tensorType: { elemType: elementType, shape: { dim: dims.map((dimValue) => ({ dimValue })) } } },
   });
 
-/** A graph that grows by calls: `graph.Add(a, b)`, `graph.Concat(a, b, { axis: 1 })`. */
+/** A graph that grows by calls: `graph.add('Add', a, b)`; an operator of another domain is `domain.Name`. */
 export class GraphWriter {
   nodes = [];
   constants = [];
@@ -31,7 +31,8 @@ export class GraphWriter {
     const input = operands.filter((operand) => typeof operand === 'string');
     const output = `v${this.nodes.length}`;
     const attribute = Object.entries(attributes).map(attributeOf);
-    this.nodes.push(onnx.NodeProto.create({ opType, input, output: [output], attribute }));
+    const [, domain = '', name] = /^(?:(.*)\.)?(\w+)$/.exec(opType);
+    this.nodes.push(onnx.NodeProto.create({ domain, opType: name, input, output: [output], attribute }));
     return output;
   }
 
