@@ -37,9 +37,11 @@ export class GraphWriter {
     this.#weights = weights;
   }
 
-  /** An operator by its name, or by its name and domain, and the names of outputs behind the first. An operand that is left out is ''. */
+  /** An operator by its name (`domain.Name`), or by its name and domain, and the names of outputs behind the first. An operand that is left out is ''. */
   add(operator, ...operands) {
-    const { opType, domain = '', outputs = [] } = typeof operator === 'string' ? { opType: operator } : operator;
+    const { opType: full, outputs = [], ...given } = typeof operator === 'string' ? { opType: operator } : operator;
+    const [, named = '', opType] = /^(?:(.*)\.)?(\w+)$/.exec(full);
+    const { domain = named } = given;
     const last = operands.at(-1);
     const attributes = typeof last === 'object' ? last : {};
     const input = operands.filter((operand) => typeof operand === 'string');

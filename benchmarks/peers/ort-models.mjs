@@ -1,7 +1,7 @@
 // The operations of the suites as ONNX models: each is written as calls that add a node and give its name.
 import { GraphWriter, modelBytes, onnx } from './onnx-graph.mjs';
 
-const { FLOAT: float, INT64: int64, INT8: int8 } = onnx.TensorProto.DataType;
+const { FLOAT: float, DOUBLE: double, INT64: int64, INT8: int8, UINT8: uint8 } = onnx.TensorProto.DataType;
 
 /** Shapes of the inputs, how a result is computed of them, and its shape; dtypes where they are not f32. */
 const rowsOf = ({ rows, columns }) => [rows, columns];
@@ -101,6 +101,25 @@ function groupNorm(graph, [x, gamma, beta], shape) {
   return [graph.add('Add', graph.add('Mul', channels, gamma), beta)];
 }
 
+/** Products of matrices, which may lie transposed, and of batches of them. */
+const product =
+  (type = float) =>
+  ({ batch, m, k, n, turnA, turnB }) => {
+    const matrix = (rows, columns) => (batch > 1 ? [batch, rows, columns] : [rows, columns]);
+    const turned = (graph, x, isTurned) =>
+      isTurned ? graph.add('Transpose', x, { perm: batch > 1 ? [0, 2, 1] : [1, 0] }) : x;
+    return {
+      shapes: [turnA ? matrix(k, m) : matrix(m, k), turnB ? matrix(n, k) : matrix(k, n)],
+      inputTypes: [type, type],
+      results: [matrix(m, n)],
+      resultType: type,
+      compute: (graph, [a, b]) => [graph.add('MatMul', turned(graph, a, turnA), turned(graph, b, turnB))],
+    };
+  };
+
+/** Elements of a row of a weight of int4 that share a scale. */
+const group = 32;
+
 /** Every operation that ONNX can say. */
 export const models = {
   add: vectors(2, (graph, [x, z]) => [graph.add('Add', x, z)]),
@@ -182,6 +201,24 @@ export const models = {
     ],
     results: [[m, n]],
     compute: (graph, [a, b]) => [graph.add('MatMul', a, b)],
+  }),
+  product: product(),
+  productF64: product(double),
+  productInt8: ({ m, k, n }) => ({
+    shapes: [[m, k], [k, n], [n]],
+    inputTypes: [float, int8, float],
+    results: [[m, n]],
+    compute: (graph, [x, w, scale]) => [graph.add('MatMul', x, graph.add('DequantizeLinear', w, scale, { axis: 1 }))],
+  }),
+  productInt4: ({ m, k, n }) => ({
+    shapes: [[m, k], [n, k / group, group / 2], [n * (k / group)]],
+    inputTypes: [float, uint8, float],
+    // A session packs such a weight once, if it is a part of the model.
+    weights: [1, 2],
+    results: [[m, n]],
+    compute: (graph, [x, w, scale]) => [
+      graph.add('com.microsoft.MatMulNBits', x, w, scale, { K: k, N: n, bits: 4, block_size: group }),
+    ],
   }),
   rmsNorm: ({ rows, columns }) => ({
     shapes: [[rows, columns], [columns]],
@@ -308,12 +345,21 @@ function inputTypeOf({ indices, inputTypes = [] }, position) {
 /** A session's name of a dtype, and how f32 values become it. */
 const forms = {
   [float]: { name: 'float32', from: (values) => values, make: (size) => new Float32Array(size) },
+  [double]: { name: 'float64', from: (values) => Float64Array.from(values), make: (size) => new Float64Array(size) },
+  [uint8]: {
+    name: 'uint8',
+    from: (values) => Uint8Array.from(values, Math.trunc),
+    make: (size) => new Uint8Array(size),
+  },
   [int8]: { name: 'int8', from: (values) => Int8Array.from(values, Math.trunc), make: (size) => new Int8Array(size) },
   [int64]: { name: 'int64', make: (size) => new BigInt64Array(size) },
 };
 
 const clampedIndices = (values, extent) =>
   BigInt64Array.from(values, (value) => BigInt(Math.max(0, Math.min(extent - 1, Math.floor(value)))));
+
+const initializerOf = ({ name, elementType, data, dims }) =>
+  onnx.TensorProto.create({ name, dataType: elementType, dims, rawData: new Uint8Array(data.buffer) });
 
 /** A model as bytes, with its inputs in the dtypes that it takes and room for its results; undefined where ONNX has no such op. */
 export function modelOf({ op, params }, values) {
@@ -323,14 +369,17 @@ export function modelOf({ op, params }, values) {
   const names = model.shapes.map((_, position) => `x${position}`);
   const results = model.compute(graph, names);
   const resultType = model.resultType ?? float;
-  const bytes = modelBytes(graph, {
-    inputs: names.map((name, i) => ({ name, dims: model.shapes[i], elementType: inputTypeOf(model, i) })),
-    outputs: results.map((name, i) => ({ name, dims: model.results[i], elementType: resultType })),
-  });
-  const inputs = names.map((name, i) => {
+  const given = names.map((name, i) => {
     const type = inputTypeOf(model, i);
     const data = type === int64 ? clampedIndices(values[i], model.indices) : forms[type].from(values[i]);
-    return { name, type: forms[type].name, data, dims: model.shapes[i] };
+    return { name, elementType: type, type: forms[type].name, data, dims: model.shapes[i] };
+  });
+  const isWeight = (_, position) => model.weights?.includes(position) === true;
+  const inputs = given.filter((value, position) => !isWeight(value, position));
+  graph.constants.push(...given.filter(isWeight).map(initializerOf));
+  const bytes = modelBytes(graph, {
+    inputs,
+    outputs: results.map((name, i) => ({ name, dims: model.results[i], elementType: resultType })),
   });
   const outputs = results.map((name, i) => {
     const dims = model.results[i];

@@ -46,6 +46,33 @@ def attention(p):
     return spelt
 
 
+def product_shapes(p):
+    batch = [p["batch"]] if p["batch"] > 1 else []
+    a = [p["k"], p["m"]] if p["turnA"] else [p["m"], p["k"]]
+    b = [p["n"], p["k"]] if p["turnB"] else [p["k"], p["n"]]
+    return [batch + a, batch + b]
+
+
+def product(p):
+    def turned(x, is_turned):
+        return x.transpose(-1, -2) if is_turned else x
+
+    return product_shapes(p), lambda a, b: turned(a, p["turnA"]) @ turned(b, p["turnB"])
+
+
+GROUP = 32
+
+
+def product_int4(p):
+    n, k = p["n"], p["k"]
+
+    def unpacked(x, packed, scale):
+        halves = torch.stack([packed & 15, packed >> 4], -1).reshape(n, k // GROUP, GROUP)
+        return x @ ((halves.float() - 8) * scale.unsqueeze(-1)).reshape(n, k).t()
+
+    return [[p["m"], k], [n, k // 2], [n, k // GROUP]], unpacked
+
+
 # Operation -> (shapes of the inputs, function).
 OPERATIONS = {
     "add": lambda p: ([[p["n"]]] * 2, lambda x, z: x + z),
@@ -63,6 +90,14 @@ OPERATIONS = {
     "conv": lambda p: (convolution_shapes(p), convolution(p)),
     "attention": lambda p: ([[p["heads"], p["length"], p["width"]]] * 3, attention(p)),
     "matmul": lambda p: ([[p["m"], p["k"]], [p["k"], p["n"]]], lambda a, b: a @ b),
+    "product": product,
+    "productF64": product,
+    "productBf16": product,
+    "productInt8": lambda p: (
+        [[p["m"], p["k"]], [p["k"], p["n"]], [p["n"]]],
+        lambda x, w, scale: x @ (w.float() * scale),
+    ),
+    "productInt4": product_int4,
 }
 
 
@@ -211,6 +246,10 @@ CONVERSIONS = {
     "softmaxBf16": halves,
     "dequantize": lambda p, x: [x[0].to(torch.int8), *x[1:]],
     "requantize": lambda p, x: [values.to(torch.int8) for values in x],
+    "productF64": lambda p, x: [values.double() for values in x],
+    "productBf16": halves,
+    "productInt8": lambda p, x: [x[0], x[1].to(torch.int8), x[2]],
+    "productInt4": lambda p, x: [x[0], x[1].to(torch.uint8), x[2]],
     "sortI32": lambda p, x: [x[0].int()],
     "sortI64": lambda p, x: [x[0].long()],
     "unique": lambda p, x: [x[0].long()],

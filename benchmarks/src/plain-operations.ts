@@ -2,6 +2,7 @@
 // some of them, too.
 import { conv1d, conv2d } from 'tsinductor';
 import type { MemoryBound } from './memory-bound-operations.ts';
+import { productOperations } from './product-operations.ts';
 import type { Params } from './protocol.ts';
 
 const value = (params: Params, name: string): number => params[name] ?? 0;
@@ -58,6 +59,7 @@ export const plainOperations: Readonly<Record<string, (params: Params) => Memory
     ],
     fn: ([a, b]) => a.matmul(b.t()),
   }),
+  ...productOperations,
   trainStep,
 };
 

@@ -1,6 +1,7 @@
 // What runs the graphs of cases. An executor takes a batch of jobs ({ graph, inputs }) and gives for each a function that
 // runs it, or the error that preparing it threw.
 import { GraphProgram, LoopTier } from '@tsinductor/tensor/internal';
+import { difference } from './compare.mjs';
 
 /** The loop interpreter: the definition of every operator. */
 function interpreter() {
@@ -73,6 +74,33 @@ async function batched(compile) {
     },
     /** For segments of cases that are no single graph. */
     compile,
+    close: () => reset(),
+  };
+}
+
+/**
+ * Compiled C++, once for every candidate that max-autotune has for the matrix products of a graph. For each job a list of runs, of which
+ * each throws where its results are not what the interpreter gives.
+ */
+export async function cppCandidates() {
+  const { compileCandidates, reset } = await import('@tsinductor/compiler');
+  const compared = (executable, { graph, inputs, tolerance }) => {
+    const outputs = executable.run(inputs);
+    const wanted = new GraphProgram(graph).run(inputs);
+    wanted.forEach((tensor, position) => {
+      const why = difference(outputs[position], tensor, tolerance);
+      if (why !== undefined) throw new Error(`output ${position} beside the interpreter: ${why}`);
+    });
+    return outputs;
+  };
+  const runOf = (outcome, job) =>
+    outcome.kind === 'failed' ? { error: outcome.error } : { run: () => compared(outcome.executable, job) };
+  return {
+    batch: 16,
+    prepare: async (jobs) => {
+      const compiled = await compileCandidates(jobs.map(({ graph }) => graph));
+      return compiled.map((candidates, position) => candidates.map((one) => runOf(one, jobs[position])));
+    },
     close: () => reset(),
   };
 }

@@ -1,15 +1,16 @@
 // The conformance runner: golden cases against a backend.
 //
 //   node tests/conformance/run.mjs --golden DIR [--backend interpreter|javascript|cpp|cuda-emulated|cuda] [--kind forward|grad|error] [--op NAME]
-//                                  [--sample N] [--dynamic] [--vmap] [--config JSON] [--verbose] [--json FILE]
+//                                  [--sample N] [--dynamic] [--vmap] [--autotune] [--config JSON] [--verbose] [--json FILE]
 //
+// Under --autotune cases with matrix products are compiled once for each candidate that max-autotune has, and compared with the interpreter too.
 // Under --vmap each case that throws no error is mapped, eagerly, against a loop.
 // Prints failing ids by op and ends with `conformance: N passed, N failed, N unsupported`. Exit status 1 if any failed.
 import { writeFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import { camelKeys, callOf, tensorsOf, traceCall } from './cases.mjs';
 import { difference } from './compare.mjs';
-import { backends } from './executors.mjs';
+import { backends, cppCandidates } from './executors.mjs';
 import { Golden, valueAt } from './golden.mjs';
 import { gradientDifference, gradientJob, isDisputed, recordedDifference } from './gradients.mjs';
 import { isRefusal, mappedDifference } from './mapped.mjs';
@@ -24,6 +25,7 @@ const { values: options } = parseArgs({
     sample: { type: 'string' },
     dynamic: { type: 'boolean', default: false },
     vmap: { type: 'boolean', default: false },
+    autotune: { type: 'boolean', default: false },
     config: { type: 'string' },
     verbose: { type: 'boolean', default: false },
     json: { type: 'string' },
@@ -31,7 +33,7 @@ const { values: options } = parseArgs({
 });
 if (options.golden === undefined || !(options.backend in backends)) {
   console.error(
-    'usage: --golden DIR [--backend interpreter|javascript|cpp|cuda-emulated|cuda] [--kind forward|grad|error] [--op NAME] [--sample N] [--dynamic] [--vmap] [--config JSON] [--verbose] [--json FILE]',
+    'usage: --golden DIR [--backend interpreter|javascript|cpp|cuda-emulated|cuda] [--kind forward|grad|error] [--op NAME] [--sample N] [--dynamic] [--vmap] [--autotune] [--config JSON] [--verbose] [--json FILE]',
   );
   process.exit(2);
 }
@@ -188,20 +190,23 @@ function traceTest(test) {
 /** Begins to prepare a batch; the function that it gives waits for that, and runs the cases. */
 function beginBatch(backend, tests) {
   const jobs = tests.map((test) => ({ test, job: traceTest(test) })).filter(({ job }) => job !== undefined);
-  const preparing = Promise.resolve(backend.prepare(jobs.map(({ job }) => job)));
+  const toleranceOf = ({ rtol = 0, atol = 0 }) => ({ rtol, atol });
+  const preparing = Promise.resolve(
+    backend.prepare(jobs.map(({ test, job }) => ({ ...job, tolerance: toleranceOf(test.entry) }))),
+  );
   preparing.catch(() => undefined); // whoever waits for it sees the failure
   return async () => {
     const prepared = await preparing;
     jobs.forEach(({ test, job }, position) => {
-      const { run, error } = prepared[position];
-      finish(
-        test,
-        job,
-        run ??
-          (() => {
-            throw error;
-          }),
-      );
+      for (const { run, error } of [prepared[position]].flat())
+        finish(
+          test,
+          job,
+          run ??
+            (() => {
+              throw error;
+            }),
+        );
     });
   };
 }
@@ -212,16 +217,31 @@ function progress(done, total) {
   else if (done % 2000 === 0) console.error(text);
 }
 
+/** Whether what a case computes has matrix products: only they have candidates. */
+function hasProducts(entry) {
+  const test = entry.kind === 'error' ? undefined : open(entry);
+  if (test === undefined || test.how.isEager) return false;
+  try {
+    const job = traceCall(test.how, test, { dynamic: options.dynamic });
+    const { graph } = entry.kind === 'grad' ? gradientJob(test, job, golden) : job;
+    return graph.nodes.some(({ target }) => target === 'bmm');
+  } catch {
+    return false;
+  }
+}
+
 const wanted = [...golden.cases()].filter(
-  ({ kind, op, aten }) =>
-    (options.kind ?? kind) === kind && (options.op === undefined || options.op === op || options.op === aten),
+  (entry) =>
+    (options.kind ?? entry.kind) === entry.kind &&
+    (options.op === undefined || options.op === entry.op || options.op === entry.aten) &&
+    (!options.autotune || hasProducts(entry)),
 );
 const step = options.sample === undefined ? 1 : Math.max(1, wanted.length / Number(options.sample));
 const chosen = wanted.filter((_, position) => Math.floor(position / step) !== Math.floor((position - 1) / step));
 // Every stage of the compiler is verified, unless the environment says otherwise.
 process.env.TSINDUCTOR_VERIFY ??= '1';
 if (options.config !== undefined) (await import('@tsinductor/compiler')).setConfig(JSON.parse(options.config));
-const backend = await backends[options.backend]();
+const backend = await (options.autotune ? cppCandidates : backends[options.backend])();
 let waiting = [];
 // While the compiler builds one batch, the next is traced and scheduled.
 let runLast = async () => undefined;
@@ -275,6 +295,10 @@ if (options.json !== undefined)
       null,
       1,
     ),
+  );
+if (options.autotune)
+  console.log(
+    `autotune: ${results.length} candidates of ${new Set(results.map(({ id }) => id)).size} cases with matrix products`,
   );
 console.log(`conformance: ${count('passed')} passed, ${count('failed')} failed, ${count('unsupported')} unsupported`);
 process.exitCode = count('failed') > 0 ? 1 : 0;

@@ -1,5 +1,6 @@
 // oneDNN: primitives created once, run on plain row-major memory, results awaited.
 #include <dnnl.hpp>
+#include <cstring>
 #include <memory>
 
 #include "serve.hpp"
@@ -42,6 +43,54 @@ Runnable matmul(const Request &request) {
                   out);
 }
 
+/** An element of bf16, as its upper half of a float. */
+struct Bf16 {
+  uint16_t bits;
+  explicit operator double() const {
+    const uint32_t word = static_cast<uint32_t>(bits) << 16;
+    float value;
+    std::memcpy(&value, &word, sizeof value);
+    return value;
+  }
+};
+
+/** The nearest number of bf16, of two that are as near the even one. */
+Bf16 *narrowed(const float *values, size_t count) {
+  Bf16 *copy = bench::allocate<Bf16>(count);
+  for (size_t i = 0; i < count; i += 1) {
+    uint32_t word;
+    std::memcpy(&word, values + i, sizeof word);
+    copy[i].bits = static_cast<uint16_t>((word + 0x7fff + ((word >> 16) & 1)) >> 16);
+  }
+  return copy;
+}
+
+/** Products of a batch of matrices, which may lie transposed, in f32 or bf16. */
+Runnable product(const Request &request, bool isBf16) {
+  const long m = request.param("m"), k = request.param("k"), n = request.param("n");
+  const long batch = std::max(1L, request.param("batch"));
+  const auto type = isBf16 ? memory::data_type::bf16 : memory::data_type::f32;
+  const auto described = [&](long rows, long columns, bool isTurned) {
+    const memory::dims steps = {rows * columns, isTurned ? 1 : columns, isTurned ? rows : 1};
+    return memory::desc({batch, rows, columns}, type, steps);
+  };
+  const memory::desc a = described(m, k, request.param("turnA") == 1), b = described(k, n, request.param("turnB") == 1);
+  const memory::desc result = described(m, n, false);
+  const dnnl::matmul primitive(dnnl::matmul::primitive_desc({a, b, result}, engine()));
+  const auto bound = [&](const memory::desc &description, int position, long count) {
+    float *values = request.inputs[position];
+    return memory(description, engine(), isBf16 ? static_cast<void *>(narrowed(values, count)) : values);
+  };
+  float *out = bench::allocate(batch * m * n);
+  Runnable made = runnable(primitive,
+                           {{DNNL_ARG_SRC, bound(a, 0, batch * m * k)},
+                            {DNNL_ARG_WEIGHTS, bound(b, 1, batch * k * n)},
+                            {DNNL_ARG_DST, memory(result, engine(), out)}},
+                           out);
+  if (isBf16) made.outputs = {reinterpret_cast<Bf16 *>(out)};
+  return made;
+}
+
 Runnable softmax(const Request &request) {
   const long rows = request.param("rows"), columns = request.param("columns");
   float *out = bench::allocate(rows * columns);
@@ -70,6 +119,7 @@ Runnable layerNorm(const Request &request) {
 
 Runnable prepare(const Request &request) {
   if (request.op == "matmul") return matmul(request);
+  if (request.op == "product" || request.op == "productBf16") return product(request, request.op == "productBf16");
   if (request.op == "softmax") return softmax(request);
   if (request.op == "layerNorm") return layerNorm(request);
   return {};

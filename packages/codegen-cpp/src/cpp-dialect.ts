@@ -238,7 +238,7 @@ interface LoadContext extends LoadText {
 const address = ({ buffer, at: place }: AccessText): string => (place === '0' ? buffer : `${buffer} + ${place}`);
 
 function load(access: AccessText, type: ValueType, how: LoadContext): Expression {
-  const { prelude, by, step } = how;
+  const { prelude } = how;
   if (type.lanes === 1) return loadScalar(access, type, how);
   const p = address(access);
   const { layout, count } = access;
@@ -248,23 +248,29 @@ function load(access: AccessText, type: ValueType, how: LoadContext): Expression
       : call(prelude.of(memory.loadFirstFunction, type, prelude.isa), [p, count]);
   }
   const mask = maskOf(access, type, prelude);
-  const isSpread = by === 'permute' && step !== undefined;
-  if (isSpread && mask === undefined) return call(prelude.of(loadSpreadFunction, type, step), [p]);
+  const step = permutedStep(how);
+  const place = layout === 'contiguous' || step !== undefined ? [p] : [p, access.step];
+  if (mask === undefined)
+    return call(
+      step === undefined
+        ? partialLoad(access, type, { ...how, masked: false })
+        : prelude.of(loadSpreadFunction, type, step),
+      place,
+    );
   const rest = how.other ?? constant(type, 0, prelude);
-  const extra = mask === undefined ? [] : [mask.text, rest.text];
-  const needs = mask === undefined ? [] : [...mask.needs, ...rest.needs];
-  const place = layout === 'contiguous' || isSpread ? [p] : [p, access.step];
-  const expression = call(partialLoad(access, type, { ...how, masked: mask !== undefined }), [...place, ...extra]);
-  return { ...expression, needs: [...expression.needs, ...needs] };
+  const expression = call(partialLoad(access, type, { ...how, masked: true }), [...place, mask.text, rest.text]);
+  return { ...expression, needs: [...expression.needs, ...mask.needs, ...rest.needs] };
 }
+
+/** The step of lanes that are permuted out of the vectors that they lie in. */
+const permutedStep = ({ by, step }: LoadContext): number | undefined => (by === 'permute' ? step : undefined);
 
 interface PartialLoad extends LoadContext {
   readonly masked: boolean;
 }
 
 function partialLoad(access: AccessText, type: ValueType, { masked, by, step, prelude }: PartialLoad): Definition {
-  if (by === 'permute' && step !== undefined)
-    return prelude.of(loadSpreadMaskedFunction, type, step, prelude.isa);
+  if (by === 'permute' && step !== undefined) return prelude.of(loadSpreadMaskedFunction, type, step, prelude.isa);
   switch (access.layout) {
     case 'contiguous':
       return prelude.of(memory.loadMaskedFunction, type, prelude.isa);

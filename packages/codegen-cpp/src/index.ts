@@ -10,7 +10,7 @@ export { lineBytes, mostLastLevel, standardCaches, standardFirstLevel, standardS
 export type { CacheSizes, Family } from './machine/facts.ts';
 export { keptPanels } from './machine/panels.ts';
 export type { CpuTarget } from './machine/target.ts';
-export { contractCandidates } from './strategy/contract/candidates.ts';
+export { candidatesOfAnySize, contractCandidates } from './strategy/contract/candidates.ts';
 export type { SearchSpace } from './strategy/contract/candidates.ts';
 export { trafficRules } from './strategy/traffic/rules.ts';
 export { printedEntry, printLogWords } from './prelude/print-functions.ts';

@@ -13,7 +13,7 @@ export { buildGraph } from './build/workers/graph-task.ts';
 export { startFarmWorker } from './build/remote/farm-worker.ts';
 export { scheduleOf } from './build/compile-together.ts';
 export { cppPipeline, planPipeline } from './build/pipeline.ts';
-export { compileCudaGraphs, compileGraphs } from './compile-graphs.ts';
+export { compileCandidates, compileCudaGraphs, compileGraphs } from './compile-graphs.ts';
 export type { CompiledGraph } from './build/compile-together.ts';
 export { compile } from './compile.ts';
 export type { CompiledFunction, CompiledMembers } from './compile.ts';

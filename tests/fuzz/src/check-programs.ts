@@ -9,7 +9,7 @@
 // with its own bound, and fed forward, so that everything after them is again compared bit for bit. In the variant `whole`
 // nothing is exported, so fusion is not disturbed, and outputs are compared within what such errors may become on their way.
 import { at, isTsInductorError } from '@tsinductor/base';
-import { compileGraphs, Session } from '@tsinductor/compiler';
+import { compileCandidates, compileGraphs, Session } from '@tsinductor/compiler';
 import type { CompiledGraph, Executable } from '@tsinductor/compiler';
 import { resolveConfig } from '@tsinductor/config';
 import type { ConfigPatch } from '@tsinductor/config';
@@ -37,6 +37,8 @@ export type Verdict =
       readonly sizes: number;
       readonly exact: boolean;
       readonly kernels: number;
+      /** How many candidates of matrix products were run: none, where the settings ask for no clock. */
+      readonly candidates?: number;
     } & Compared)
   /** Eager mode accepts it, tracing says why it does not. */
   | { readonly status: 'refused'; readonly code: string }
@@ -47,6 +49,9 @@ interface Compared {
   readonly elements: number;
   readonly free: number;
 }
+
+/** Why a program is passed by where every candidate of its matrix products is to be run: it has none of known sizes. */
+export const noProducts = 'NO_PRODUCTS';
 
 /** What tracing may refuse though eager mode accepts it: it depends on values, or on memory that is shared. */
 const refusals = ['WRITE_OVERLAP', 'DATA_DEPENDENT', 'ALIASED_MUTATION', 'REPEATED_MUTATION', 'LAYOUT_UNKNOWN'];
@@ -97,18 +102,33 @@ export class ProgramChecker implements Disposable {
   async check(programs: readonly FuzzProgram[], observer: Observer = {}): Promise<readonly Verdict[]> {
     const prepared = programs.map((program) => this.#attempt(() => this.#prepare(program), 'trace'));
     const jobs = prepared.filter((item): item is Prepared => 'graph' in item);
-    const compiled = await compileGraphs(
-      jobs.map(({ graph }) => graph),
-      this.#session,
-    );
+    const compiled = await this.#compile(jobs.map(({ graph }) => graph));
     let next = 0;
     return prepared.map((item, position): Verdict => {
-      const outcome = 'graph' in item ? at(compiled, next++) : undefined;
+      const outcomes = 'graph' in item ? at(compiled, next++) : [];
       observer.starting?.(position);
-      const verdict = this.#verdict(item, outcome);
+      const verdict = this.#verdictOfAll(item, outcomes);
       observer.finished?.(position, verdict);
       return verdict;
     });
+  }
+
+  /** Each graph once, or under max-autotune once for every candidate of its matrix products. */
+  async #compile(graphs: readonly Graph[]): Promise<readonly (readonly CompiledGraph[])[]> {
+    if (this.#session.config.maxAutotuneGemm) return compileCandidates(graphs, this.#session);
+    return (await compileGraphs(graphs, this.#session)).map((compiled) => [compiled]);
+  }
+
+  /** That of the first that fails, or of the last one. */
+  #verdictOfAll(item: Prepared | Failure, outcomes: readonly CompiledGraph[]): Verdict {
+    if (!('graph' in item)) return item.failed;
+    const { maxAutotuneGemm } = this.#session.config;
+    let verdict: Verdict = { status: 'refused', code: noProducts };
+    for (const outcome of outcomes) {
+      verdict = this.#verdict(item, outcome);
+      if (verdict.status === 'failed') return verdict;
+    }
+    return maxAutotuneGemm && verdict.status === 'passed' ? { ...verdict, candidates: outcomes.length } : verdict;
   }
 
   #verdict(item: Prepared | Failure, outcome: CompiledGraph | undefined): Verdict {

@@ -9,6 +9,7 @@ import yargs from 'yargs';
 import { hideBin } from 'yargs/helpers';
 import { checkCalls } from './check-calls.ts';
 import { fuzzJavascript, javascriptFailure } from './check-javascript.ts';
+import { noProducts } from './check-programs.ts';
 import type { Settings, Verdict } from './check-programs.ts';
 import { callable } from './generate.ts';
 import { printProgram } from './print-program.ts';
@@ -27,6 +28,7 @@ interface Options {
   readonly views: number | undefined;
   readonly grad: boolean;
   readonly vmap: boolean;
+  readonly autotune: boolean;
   readonly seed: number;
   readonly first: number;
   readonly minutes: number | undefined;
@@ -56,6 +58,11 @@ const readOptions = (): Options =>
     .option('views', { type: 'number', describe: 'programs of views, writes and reads instead of graphs: how many' })
     .option('grad', { type: 'boolean', default: false, describe: 'gradients of the graphs, against differences' })
     .option('vmap', { type: 'boolean', default: false, describe: 'the graphs under vmap, against a loop' })
+    .option('autotune', {
+      type: 'boolean',
+      default: false,
+      describe: 'graphs with matrix products alone, once for each candidate that max-autotune has',
+    })
     .option('seed', { type: 'number', default: 1, describe: 'the same seed gives the same graphs' })
     .option('first', { type: 'number', default: 0, describe: 'number of the first graph' })
     .option('minutes', { type: 'number', describe: 'start no further batch after so many minutes' })
@@ -108,7 +115,8 @@ class FuzzRun {
 
   constructor(options: Options) {
     this.#options = options;
-    this.#patch = options.config === undefined ? {} : (JSON.parse(options.config) as Settings);
+    const given = options.config === undefined ? {} : (JSON.parse(options.config) as Settings);
+    this.#patch = options.autotune ? { ...given, maxAutotuneGemm: true } : given;
   }
 
   async run(): Promise<number> {
@@ -231,6 +239,13 @@ class FuzzRun {
     console.log(
       `${String(exact)} graphs compared bit for bit, ${String(sizes)} run with two sets of sizes, ${String(refused)} not traceable`,
     );
+    const tuned = verdicts.filter(({ candidates = 0 }) => candidates > 0);
+    const candidates = tuned.reduce((sum, { candidates: count = 0 }) => sum + count, 0);
+    const without = this.#verdicts.filter((it) => it.status === 'refused' && it.code === noProducts).length;
+    if (this.#options.autotune)
+      console.log(
+        `autotune: ${String(candidates)} candidates of ${String(tuned.length)} graphs with matrix products; ${String(without)} graphs have none`,
+      );
     const never = this.#drawn(workers);
     if (this.#options.json !== undefined) {
       const failures = this.#failures.map(({ label, verdict, program }) => ({ label, ...verdict, program }));

@@ -22,6 +22,9 @@ export interface ContractChoices {
   readonly panelVectors: number;
   readonly panelRows: number;
   readonly blockRows: { readonly packed: number; readonly inPlace: number };
+  readonly streamedRows: number;
+  readonly streamedBytes: number;
+  readonly streamedDepth: number;
   readonly chainBytes: number;
   readonly plainVolume: number;
   readonly dotRows: number;
@@ -30,6 +33,8 @@ export interface ContractChoices {
 }
 
 const gemm = rowsOf('gemm', 'GEMM 64', 'GEMM 256', 'GEMM 512', 'GEMM 1024', 'GEMM 2048');
+
+const decode = rowsOf('gemm', 'decode f32, 8 rows', 'decode bf16, 8 rows', 'layer of 4096 to 4096, 8 rows');
 
 export const contractChoices: ChoiceTable<ContractChoices> = {
   registerTiles: {
@@ -89,7 +94,8 @@ export const contractChoices: ChoiceTable<ContractChoices> = {
   windowBytes: {
     doc: 'Bytes of a panel of the weight of a convolution: as much of its channels and windows as are summed over at once.',
     unit: 'bytes',
-    trades: 'sums of all places are stored and loaded once for each block; a panel is to stay in the second-level cache.',
+    trades:
+      'sums of all places are stored and loaded once for each block; a panel is to stay in the second-level cache.',
     measure: rowsOf('conv', 'conv 3x3, 64 to 64 channels, 56x56, batch 8'),
     value: ({ caches }) => caches.second / 4,
   },
@@ -114,6 +120,27 @@ export const contractChoices: ChoiceTable<ContractChoices> = {
     trades: 'more rows use a panel more often; a packed block is to stay in the second-level cache.',
     measure: gemm,
     value: { packed: 96, inPlace: 192 },
+  },
+  streamedRows: {
+    doc: 'Up to how many rows a product reads a large second operand along its rows, and packs nothing of it.',
+    unit: 'rows',
+    trades: 'each tile of rows reads what the one before it has read; more rows are worth a panel.',
+    measure: decode,
+    value: 16,
+  },
+  streamedBytes: {
+    doc: 'From which size on such an operand is large.',
+    unit: 'bytes',
+    trades: 'sums are stored and loaded more often; what the second-level cache holds need not be read in order.',
+    measure: decode,
+    value: ({ caches }) => 2 * caches.second,
+  },
+  streamedDepth: {
+    doc: 'Points of the reduced axis per block there.',
+    unit: 'points',
+    trades: 'longer blocks store sums less often; hardware follows so many rows at a time.',
+    measure: decode,
+    value: 16,
   },
   chainBytes: {
     doc: 'Bytes of the rows between two products that are computed a block of rows at a time.',

@@ -48,10 +48,20 @@ const LEAST_PRODUCTS = 1 << 18;
 
 /** Empty for a group without products, of sizes that are not known, or too small to tell. */
 export function contractCandidates(group: Group, target: CpuTarget, space: SearchSpace): readonly ContractPatch[] {
-  const products = group.nodes.filter((node): node is Contract => node.kind === 'contract');
-  const volumes = products.map(({ axes, over }) => volumeOf([...axes, ...over]));
-  if (!volumes.some((volume) => volume !== undefined && volume >= LEAST_PRODUCTS) || volumes.includes(undefined))
-    return [];
+  const isLarge = volumesOf(group).some((volume) => volume !== undefined && volume >= LEAST_PRODUCTS);
+  return isLarge ? candidatesOfAnySize(group, target, space) : [];
+}
+
+const productsOf = ({ nodes }: Group): readonly Contract[] => nodes.filter((node) => node.kind === 'contract');
+
+const volumesOf = (group: Group): readonly (number | undefined)[] =>
+  productsOf(group).map(({ axes, over }) => volumeOf([...axes, ...over]));
+
+/** The same, for products that are too small for a clock as well: for tests. */
+export function candidatesOfAnySize(group: Group, target: CpuTarget, space: SearchSpace): readonly ContractPatch[] {
+  const volumes = volumesOf(group);
+  if (volumes.length === 0 || volumes.includes(undefined)) return [];
+  const products = productsOf(group);
   const options = optionsFor(products, target);
   if (space === 'DEFAULT') return [{}, ...options.flat()];
   const together = options

@@ -6,7 +6,7 @@ import type { Nest } from '../write/nest.ts';
 import type { AxisPart } from './in-threads.ts';
 import type { DepthBlock, Packed, PanelMemory, Product, Tile } from './operands.ts';
 import { whetherLast, writeRegisterTile } from './register-tile.ts';
-import { eachBand, writeColumns } from './turned.ts';
+import { eachBand, storeColumns } from './turned.ts';
 
 /** What is summed over at once, for some columns. */
 export interface Block {
@@ -81,7 +81,7 @@ export function rowTiles(nest: Nest, given: Block, tiles: RowTiles): void {
   eachBand(nest, { band, m: product.oriented.m, rows: tiles.rows }, (rows) => {
     tilesDown(nest, given, { ...tiles, rows, packedFrom: tiles.rows.from, bandStart: rows.from });
     const last = (): void => {
-      writeColumns(nest, product, { ...tiles, rows });
+      storeColumns(nest, product, { ...tiles, rows });
     };
     whetherLast(nest, product, { block, accumulates, last, before: () => undefined });
   });

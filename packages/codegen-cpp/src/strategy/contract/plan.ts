@@ -66,7 +66,7 @@ export function orient({ memory, group }: Pick<Planning, 'memory' | 'group'>, no
  * Whether what a group with one product leaves in memory lies along m, and not along n. A result that lies so is stored by columns of
  * finished tiles (contract/turned.ts), unless the roles of the operands are exchanged.
  */
-export function liesAcross(
+function liesAcross(
   { memory, group }: Pick<Planning, 'memory' | 'group'>,
   { writes }: Contract,
   { m, n }: Pick<Oriented, 'm' | 'n'>,
@@ -151,21 +151,26 @@ function tileFor({ target, choices }: Planning, rows: number, lanes: number): Re
 
 interface Tiling {
   readonly lanes: number;
+  readonly streams: boolean;
   /** Whether rows are short runs, one after another. */
   readonly isShort: boolean;
 }
 
 /** The register tile: of more rows where there are few columns and the number of rows is known, since what is left of others goes row by row. */
-function tileOf(planning: Planning, { m, n }: Oriented, { lanes, isShort }: Tiling): RegisterTile {
+function tileOf(planning: Planning, { m, n }: Oriented, { lanes, streams, isShort }: Tiling): RegisterTile {
   const { target, choices } = planning;
   const [rows, columns] = [staticValue(m.extent), staticValue(n.extent)];
   const height = rows ?? 64;
-  const tile = isShort ? shortTileFor(planning, height, lanes) : tileFor(planning, height, lanes);
+  const tile = streams
+    ? streamedTileFor(planning, height)
+    : isShort
+      ? shortTileFor(planning, height, lanes)
+      : tileFor(planning, height, lanes);
   const wide = columns === undefined ? tile.vectors : Math.ceil(columns / lanes);
   const most = choices.fewVectorsRows[target.isa]?.[wide];
   const isKnown = most !== undefined && rows !== undefined;
   // Blocks of a chain are whole tiles of both products.
-  if (!isKnown || wide >= tile.vectors || lanes === 1 || !isAlone(planning))
+  if (streams || !isKnown || wide >= tile.vectors || lanes === 1 || !isAlone(planning))
     return { ...tile, vectors: Math.min(tile.vectors, wide) };
   return { rows: Math.ceil(height / Math.ceil(height / most)), vectors: wide };
 }
@@ -184,6 +189,28 @@ interface Extents {
   readonly width: number;
   readonly length: number;
   readonly batch: number;
+}
+
+/**
+ * Whether a product has few rows and a second operand that no cache holds: it is bound by reading that once, so tiles take it from where
+ * it lies, a few points of k at a time and as many columns as there are sums in the second-level cache. Then what is read runs along rows.
+ */
+function isStreamed({ choices }: Planning, { node, b, m, n, k, taps }: Oriented): boolean {
+  const extents = [m, n, k, ...node.batch].map((axis) => staticValue(axis.extent));
+  const [rows, columns, depth] = extents;
+  if (rows === undefined || columns === undefined || depth === undefined || extents.includes(undefined)) return false;
+  const { streamedRows, streamedBytes } = choices;
+  const bytes = columns * depth * dtypeInfo[b.dtype].bytes;
+  return taps.length === 0 && rows <= streamedRows && stepAlong(b, n) === 1 && bytes >= streamedBytes;
+}
+
+/** A register tile for all rows of a streamed product, or for equal parts of them. */
+function streamedTileFor({ target, choices }: Planning, height: number): RegisterTile {
+  const full = choices.registerTiles[target.isa];
+  const most = target.isa === 'avx512' ? Math.max(full.rows, 8) : full.rows;
+  const rows = Math.ceil(height / Math.ceil(height / most));
+  const vectors = choices.fewRowsVectors[rows] ?? (rows > full.rows ? full.vectors / 2 : full.vectors);
+  return { rows, vectors: target.isa === 'avx512' ? vectors : full.vectors };
 }
 
 const typicalPoints = (axes: readonly Axis[]): number =>
@@ -215,25 +242,50 @@ export function planProduct(planning: Planning, oriented: Oriented): ProductPlan
   const lanes = columns === undefined ? full : Math.min(full, nextPowerOfTwo(columns));
   const rowAxes = rowAxesOf(oriented);
   const height = staticValue(m.extent) ?? 64;
-  const { rows, vectors } = tileOf(planning, oriented, { lanes, isShort: rowAxes.length > 0 });
+  const streams = lanes > 1 && isStreamed(planning, oriented);
+  const { rows, vectors } = tileOf(planning, oriented, { lanes, streams, isShort: rowAxes.length > 0 });
   const extents = extentsOf(oriented, rowAxes);
   const tapsWithin = hasTapsWithin(oriented);
-  const { depth, taps } = blockOf(choices, oriented, { bytes, tapsWithin, panelWidth: vectors * lanes });
-  const packed = packing(choices, oriented, { extents, rows, bytes });
-  const panelBytes = depth * taps * vectors * lanes * bytes;
-  const panels = panelsFor({ extents, panelWidth: vectors * lanes, panelBytes, packA: packed.packA }, planning);
+  const panelWidth = vectors * lanes;
+  const laidOut = layoutOf(planning, oriented, { bytes, tapsWithin, panelWidth, extents, rows, streams });
+  const { panels, packA } = laidOut;
   const units = target.threads * choices.unitsPerThread;
-  const columnUnits = Math.ceil(extents.width / (vectors * lanes * panels)) * extents.batch;
+  const columnUnits = Math.ceil(extents.width / (panelWidth * panels)) * extents.batch;
   const enough = columnUnits >= units / 2;
   const single = rowAxes.length > 0 ? typicalValue(m.extent) : 1;
   const split = { height: extents.height / single, columnUnits, units, rows: single > 1 ? 1 : rows };
   const unitRows = enough ? undefined : rowsPerUnit(split);
   // Whole tiles: what is left of the last block alone is a tile of its own height.
-  const most = packed.packA ? choices.blockRows.packed : choices.blockRows.inPlace;
+  const most = packA ? choices.blockRows.packed : choices.blockRows.inPlace;
   const blockRows = Math.max(1, Math.floor(most / rows)) * rows;
   const turned = lanes > 1 && height >= FEW_ROWS && isAlone(planning) && liesAcross(planning, node, oriented);
-  const blocks = { depth, taps, tapsWithin, panels, unitRows, blockRows };
-  return { lanes, rows, vectors, turned, rowAxes, ...blocks, ...packed };
+  const blocks = { ...laidOut, tapsWithin, unitRows, blockRows };
+  return { lanes, rows, vectors, turned, rowAxes, ...blocks };
+}
+
+interface Laying extends Blocking, Packing {
+  readonly streams: boolean;
+}
+
+/** What a block has of k, what is packed, and the panels of a unit. */
+function layoutOf(
+  planning: Planning,
+  oriented: Oriented,
+  { streams, ...laying }: Laying,
+): Pick<ProductPlan, 'depth' | 'taps' | 'packA' | 'packB' | 'panels'> {
+  const { choices } = planning;
+  const { extents, bytes, panelWidth } = laying;
+  const packs = packing(choices, oriented, laying);
+  if (streams) {
+    // What a unit has of the second operand is not kept: its sums are.
+    const panelBytes = extents.height * panelWidth * bytes;
+    const panels = panelsFor({ extents, panelWidth, panelBytes, packA: packs.packA, most: Infinity }, planning);
+    return { depth: choices.streamedDepth, taps: 1, panels, packA: packs.packA, packB: false };
+  }
+  const block = blockOf(choices, oriented, laying);
+  const panelBytes = block.depth * block.taps * panelWidth * bytes;
+  const panels = panelsFor({ extents, panelWidth, panelBytes, packA: packs.packA, most: choices.panels }, planning);
+  return { ...block, ...packs, panels };
 }
 
 /** Fewer rows are too few for their columns to be stored as vectors. */
@@ -317,14 +369,15 @@ interface Panels {
   readonly panelWidth: number;
   readonly panelBytes: number;
   readonly packA: boolean;
+  readonly most: number;
 }
 
 /** Panels per unit: as many as fit beside a block of a, but not so many that threads go without a unit. */
-function panelsFor({ extents, panelWidth, panelBytes, packA }: Panels, { target, choices }: Planning): number {
+function panelsFor({ extents, panelWidth, panelBytes, packA, most }: Panels, { target, choices }: Planning): number {
   const inAll = Math.ceil(extents.width / panelWidth);
   const spread = Math.floor((inAll * extents.batch) / Math.max(2, (target.threads * choices.unitsPerThread) / 2));
   const fits = Math.floor((packA ? choices.panelBytes / 2 : choices.panelBytes) / panelBytes);
-  return Math.max(1, Math.min(choices.panels, fits, spread));
+  return Math.max(1, Math.min(most, fits, spread));
 }
 
 interface Splitting {

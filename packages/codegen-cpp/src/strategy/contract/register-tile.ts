@@ -1,7 +1,8 @@
 // The register tile of a matrix product: rows x vectors of accumulators in named variables, a loop over a block of k, and
 // the stores. Every variant (fewer rows, fewer columns, a partial last vector) is written out.
-import { at, dtypeInfo } from '@tsinductor/base';
-import { named } from '@tsinductor/codegen';
+import { at, dtypeInfo, invariant } from '@tsinductor/base';
+import { evaluateBody, evaluationAt, named, widen } from '@tsinductor/codegen';
+import type { Frame } from '@tsinductor/codegen';
 import { add, int, multiply, subtract } from '@tsinductor/ir';
 import type { Access, Index, Value } from '@tsinductor/ir';
 import type { Nest } from '../write/nest.ts';
@@ -29,7 +30,9 @@ export function writeRegisterTile(nest: Nest, product: Product, tile: Tile): voi
   eachTap(nest, { product, tile }, (here, tap) => {
     const k = writer.fresh(oriented.k.name);
     const body = writer.block([k], () => {
-      writeStep(nest, here, { tile, names, tap, k: named(k, oriented.k.extent) });
+      nest.memory.scoped(() => {
+        writeStep(nest, here, { tile, names, tap, k: named(k, oriented.k.extent) });
+      });
     });
     writer.emit({ kind: 'for', name: k, from: int(0), to: tile.block.depth, step: 1, body });
   });
@@ -132,6 +135,12 @@ function loadB(nest: Nest, product: Product, { tile, vector, tap, k }: Column): 
     [oriented.n.name, columnAt(plan, tile, vector)],
     [oriented.k.name, add(tile.block.from, k)],
   ]);
+  if (b.element !== undefined) {
+    invariant(tile.column.kind === 'axis', 'the columns of a tile begin at a loop variable');
+    const axes = new Map([...product.batch, ...point]);
+    const frame: Frame = { axes, lane: { axis: tile.column.axis.name, lanes, ...partial } };
+    return widen(at(evaluateBody(b.element, evaluationAt(nest, frame)), 0), lanes, writer);
+  }
   const near = placeAt(b.at, product, point);
   const next = placeAt(
     b.at,

@@ -74,7 +74,7 @@ interface Columns {
 }
 
 /** Stores what lies in scratch by columns, through all that follows the product. */
-export function writeColumns(nest: Nest, product: Product, columns: Columns): void {
+export function storeColumns(nest: Nest, product: Product, columns: Columns): void {
   const { epilogue } = product;
   if (epilogue?.band === undefined) return;
   const turned = { ...columns, epilogue, band: epilogue.band };
