@@ -28,7 +28,7 @@ class Layers {
 
   /** Rows of queries, keys and values beside one another, to rows of what they attend to. */
   attention(x, { causal = false, caches } = {}) {
-    const { graph, rows, width } = this;
+    const { rows, width } = this;
     const whole = this.spelling === 'Attention' && caches === undefined ? this.#fused(x, causal) : undefined;
     const made = whole ?? this.#ofParts(this.linear(x, width, 3 * width), { causal, caches });
     return this.linear(this.reshape(made, [rows, width]), width, width);

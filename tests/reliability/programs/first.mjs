@@ -16,7 +16,7 @@ try {
   ]);
   const values = [f(x, x).toArray(), f(x, x).toArray()];
   // What was loaded has left alone how this process computes: there are still subnormal numbers.
-  const isOurs = 1e-310 * 0.5 > 0 && new Float64Array([1e-310])[0] * 0.5 > 0;
+  const isOurs = new Float64Array([1e-310])[0] * 0.5 > 0;
   answer.kind = JSON.stringify(values) === '[[12,15],[12,15]]' && isOurs ? 'right' : 'wrong';
   answer.values = values;
   answer.runsOn = f.graphs()[0]?.runsOn;
