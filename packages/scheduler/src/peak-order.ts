@@ -53,9 +53,14 @@ function graphOf(groups: readonly Group[], program: LoopProgram): Graph {
     program.buffers.filter(({ role }) => role === 'temporary').map((decl) => [decl.id, decl]),
   );
   const bytes = new Map<BufferId, number>();
-  const maker = new Map<BufferId, number>();
+  // Several groups where a buffer is made in parts.
+  const makersOf = new Map<BufferId, number[]>();
   groups.forEach(({ writes, nodes }, position) => {
-    for (const buffer of nodes.flatMap(({ outs }) => outs)) maker.set(buffer, position);
+    for (const buffer of new Set(nodes.flatMap(({ outs }) => outs))) {
+      const known = makersOf.get(buffer);
+      if (known === undefined) makersOf.set(buffer, [position]);
+      else known.push(position);
+    }
     for (const buffer of writes) {
       const decl = temporaries.get(buffer);
       if (decl !== undefined) bytes.set(buffer, typicalBytes(decl.size, program) * dtypeInfo[decl.dtype].bytes);
@@ -65,7 +70,7 @@ function graphOf(groups: readonly Group[], program: LoopProgram): Graph {
     ({ reads, nodes }, position) =>
       new Set(
         [...reads, ...nodes.flatMap(({ after = [] }) => after)]
-          .flatMap((buffer) => maker.get(buffer) ?? [])
+          .flatMap((buffer) => makersOf.get(buffer) ?? [])
           .filter((own) => own !== position),
       ),
   );
