@@ -74,21 +74,25 @@ interface Reading {
   readonly view: View;
   readonly rows: Parts;
   readonly over: Parts;
+  /** Whether the second operand is to be read over the same parts. */
+  readonly isForBoth: boolean;
 }
 
 function readingOf(lowering: Lowering, node: CallNode, { first, second, batch, newAxis }: Operands): Reading {
   const [rowAxis, overAxis] = [at(first.axes, 1), at(first.axes, 2)];
   const [rowParts, ownParts] = [divide(first.at, rowAxis), divide(first.at, overAxis)];
-  const overParts = ownParts && (partsForBoth(lowering, ownParts, second) ?? ownParts);
+  const bothParts = ownParts && partsForBoth(lowering, ownParts, second);
+  const [overParts, isForBoth] = [bothParts ?? ownParts, bothParts !== undefined];
   if (rowParts !== undefined && overParts !== undefined && rowParts.length <= 4 && overParts.length <= 4) {
     const [rows, over] = [partsOf(rowParts, 'mrqo', newAxis), partsOf(overParts, 'ktsu', newAxis)];
     const index = locate(first, [batch.at, rows.at, over.at]);
     const isRead = isAffine(index, [...batch.axes, ...rows.axes, ...over.axes]);
-    if (isRead && isWorthIt(lowering, { view: first, rows, over })) return { view: first, rows, over };
+    const reading = { view: first, rows, over, isForBoth };
+    if (isRead && isWorthIt(lowering, reading)) return reading;
   }
   const view = affineView(lowering, node, { view: first, batch });
   const whole = (position: number, letter: string): Parts => partsOf([at(view.axes, position).extent], letter, newAxis);
-  return { view, rows: whole(1, 'm'), over: whole(2, 'k') };
+  return { view, rows: whole(1, 'm'), over: whole(2, 'k'), isForBoth: false };
 }
 
 /** Of fewer channels, places of a row of the window are summed over together with them. */
@@ -139,8 +143,8 @@ const bmm: Rule = (lowering, node) => {
   const [first, second] = [0, 1].map((position) => lowering.argument(node, position)) as [View, View];
   const newAxis: NewAxis = (letter, extent) => ({ name: `${letter}${program.nextNumber}`, extent });
   const batch = batchOf([first, second], newAxis);
-  const { view: left, rows, over } = readingOf(lowering, node, { first, second, batch, newAxis });
-  const columns = columnsOf(lowering, node, { second, batch, over });
+  const { view: left, rows, over, isForBoth } = readingOf(lowering, node, { first, second, batch, newAxis });
+  const columns = columnsOf(lowering, node, { second, batch, over, isForBoth });
   const target = lowering.target(node);
   const [m, n] = [innermost(rows), newAxis('n', at(second.axes, 2).extent)];
   const outer = [...batch.axes, ...rows.axes.slice(0, -1)];
@@ -161,27 +165,18 @@ const bmm: Rule = (lowering, node) => {
   );
 };
 
-interface Columns {
+interface Columns extends Pick<Reading, 'over' | 'isForBoth'> {
   readonly second: View;
   readonly batch: Parts;
-  readonly over: Parts;
 }
 
-/** The second operand, such that it is affine over the batch and what is summed over: itself, if parts of both are summed over. */
-function columnsOf(lowering: Lowering, node: CallNode, { second, batch, over }: Columns): View {
+/** The second operand, such that it is affine over the batch and what is summed over. */
+function columnsOf(lowering: Lowering, node: CallNode, { second, batch, over, isForBoth }: Columns): View {
   const isRead = (view: View): boolean => {
     const column = at(view.axes, 2);
     return isAffine(locate(view, [batch.at, over.at, axisIndex(column)]), [...batch.axes, ...over.axes, column]);
   };
-  if (
-    partsForBoth(
-      lowering,
-      over.axes.map(({ extent }) => extent),
-      second,
-    ) !== undefined &&
-    isRead(second)
-  )
-    return second;
+  if (isForBoth && isRead(second)) return second;
   const right = affineView(lowering, node, { view: second, batch });
   return isRead(right) ? right : lowering.program.copy(right, lowering.origin(node));
 }

@@ -140,6 +140,28 @@ describe('order', () => {
     expect(peaks(scheduled(fanOut(8), { reorderForPeakMemory: false }))[1]).toBe(before);
   });
 
+  test('what reads a buffer that is made in parts comes behind all of them', () => {
+    // Ten pieces are a node each; that of the product costs memory, and so the others come first.
+    const joined: Build = (b) => {
+      const x = input(b, [64, 64]);
+      const pieces = [multiply(b, x, x), ...Array.from({ length: 9 }, () => input(b, [64, 64]))];
+      const branches = Array.from({ length: 4 }, () => {
+        const whole = b.call('cat', [pieces.toReversed()], { dim: 0 });
+        return multiply(b, b.call('permute', [whole], { dims: [1, 0] }), multiply(b, whole, input(b, [64, 1])));
+      });
+      return branches.reduce((sum, value) => b.call('add', [sum, value]));
+    };
+    const plan = scheduled(joined);
+    const makers = (buffer: number): readonly number[] =>
+      plan.groups.flatMap(({ nodes }, position) => (nodes.some(({ outs }) => outs.includes(buffer)) ? [position] : []));
+    const inParts = plan.program.buffers.filter(({ id }) => makers(id).length > 1);
+    expect(inParts).not.toHaveLength(0);
+    for (const { id } of inParts) {
+      const readers = plan.groups.flatMap(({ reads }, position) => (reads.includes(id) ? [position] : []));
+      expect(Math.min(...readers)).toBeGreaterThan(Math.max(...makers(id)));
+    }
+  });
+
   test('it is never worse than the order of the program', () => {
     for (const build of [attention, chain(5), fanOut(3)]) {
       const [before = 0, after = 0] = peaks(scheduled(build));

@@ -95,9 +95,9 @@ export const contractChoices: ChoiceTable<ContractChoices> = {
     doc: 'Bytes of a panel of the weight of a convolution: as much of its channels and windows as are summed over at once.',
     unit: 'bytes',
     trades:
-      'sums of all places are stored and loaded once for each block; a panel is to stay in the second-level cache.',
+      'sums of all places are stored and loaded once for each block; a panel is to stay in the second-level cache, and on the stack of its thread.',
     measure: rowsOf('conv', 'conv 3x3, 64 to 64 channels, 56x56, batch 8'),
-    value: ({ caches }) => caches.second / 4,
+    value: ({ caches }) => Math.min(caches.second / 4, 512 << 10),
   },
   panels: { doc: 'Panels of a unit at most.', unit: 'panels', trades: 'as panelBytes.', measure: gemm, value: 4 },
   panelVectors: {

@@ -82,22 +82,35 @@ function writeRow(nest: Nest, product: Product, finished: Finished & { readonly 
   vectorLoop(nest, { axis, from: int(0), to: width, lanes, instances: 1, unroll }, (vectors) => {
     for (const vector of vectors)
       nest.memory.scoped(() => {
-        writeVector(nest, product, { ...finished, vector });
+        const place = add(multiply(finished.row, int(epilogue.width)), vector.at);
+        finishSums(nest, product, {
+          vector,
+          from: { buffer: epilogue.scratch, at: place },
+          row: add(tile.row, finished.row),
+          column: add(tile.column, vector.at),
+        });
       });
   });
 }
 
-interface Place extends Finished {
-  readonly row: Index;
+/** A vector of finished sums in scratch, and the point of the product at its first lane. */
+interface Sums {
   readonly vector: Vector;
+  readonly from: Pick<Access, 'buffer' | 'at'>;
+  readonly row: Index;
+  readonly column: Index;
 }
 
-function writeVector(nest: Nest, { oriented, batch }: Product, { tile, epilogue, row, vector }: Place): void {
+/** Takes a vector of finished sums through all that follows the product. */
+export function finishSums(
+  nest: Nest,
+  { oriented, batch, epilogue }: Product,
+  { vector, from, row, column }: Sums,
+): void {
   const { node, m, n, outDType } = oriented;
   const { lanes, count } = vector.lane;
   const access: Access = {
-    buffer: epilogue.scratch,
-    at: add(multiply(row, int(epilogue.width)), vector.at),
+    ...from,
     step: int(1),
     align: dtypeInfo[node.accumulate].bytes,
     ...(count === undefined || lanes === 1 ? {} : { count }),
@@ -105,8 +118,7 @@ function writeVector(nest: Nest, { oriented, batch }: Product, { tile, epilogue,
   const load: Value = { kind: 'load', type: { dtype: node.accumulate, lanes }, access };
   const sum = nest.writer.define(load, 'sum', nest.writer.depth);
   const inBatch: Frame = { axes: new Map(batch), lane: vector.lane };
-  const inRow = bindAxis(inBatch, m.name, add(tile.row, row));
-  const frame = bindAxis(inRow, n.name, add(tile.column, vector.at));
+  const frame = bindAxis(bindAxis(inBatch, m.name, row), n.name, column);
   writeResult(nest, { node, slot: 0, value: converted(nest, sum, outDType) }, frame);
-  for (const map of epilogue.maps) writeMap(nest, map, frame);
+  for (const map of epilogue?.maps ?? []) writeMap(nest, map, frame);
 }

@@ -1,20 +1,17 @@
 // Products whose results lie along rows: of [outputs, places] where tiles are of places and outputs, as a convolution's. Tiles one below
 // another go to scratch, are transposed there, and what follows runs along rows of the product: so every array that lies as the result
 // is read and written in vectors.
-import { dtypeInfo } from '@tsinductor/base';
-import { bindAxis, difference, named, staticValue } from '@tsinductor/codegen';
-import type { Frame } from '@tsinductor/codegen';
+import { dtypeInfo, invariant } from '@tsinductor/base';
+import { difference, named, staticValue } from '@tsinductor/codegen';
 import { add, int, minimum, multiply } from '@tsinductor/ir';
-import type { Access, Axis, Index, Value } from '@tsinductor/ir';
+import type { Axis, Index } from '@tsinductor/ir';
 import { lanesFor } from '../../machine/isa.ts';
 import { laneBytes } from '../plan/lanes.ts';
 import { scalarLoop, vectorLoop } from '../write/loops.ts';
-import type { Vector } from '../write/loops.ts';
 import type { Nest } from '../write/nest.ts';
-import { writeMap, writeResult } from '../write/results.ts';
+import { finishSums } from './epilogue.ts';
 import type { Band, Epilogue, MapNode } from './epilogue.ts';
 import type { AxisPart } from './in-threads.ts';
-import { converted } from './operands.ts';
 import type { Product } from './operands.ts';
 import type { Oriented, ProductPlan } from './plan.ts';
 
@@ -75,23 +72,27 @@ interface Columns {
 
 /** Stores what lies in scratch by columns, through all that follows the product. */
 export function storeColumns(nest: Nest, product: Product, columns: Columns): void {
-  const { epilogue } = product;
-  if (epilogue?.band === undefined) return;
-  const turned = { ...columns, epilogue, band: epilogue.band };
-  transposeTiles(nest, product, turned);
-  const { plan, oriented } = product;
+  const { plan, oriented, epilogue } = product;
+  invariant(epilogue?.band !== undefined, 'tiles of a band are in scratch');
+  const { band } = epilogue;
+  transposeTiles(nest, product, { ...columns, epilogue, band });
   const { m, n } = oriented;
   const width = add(int((columns.vectors - 1) * plan.lanes), columns.lastCount ?? int(plan.lanes));
   const bytes = Math.max(laneBytes(epilogue.maps, m.name, nest), dtypeInfo[oriented.node.accumulate].bytes);
   const lanes = Math.min(plan.lanes, lanesFor(nest.target.isa, bytes));
-  const along = { name: `${m.name}_row`, extent: int(epilogue.band.rows) };
+  const along = { name: `${m.name}_row`, extent: int(band.rows) };
   const rows = { axis: along, from: int(0), to: difference(columns.rows.to, columns.rows.from) };
   const down = { axis: { name: `${n.name}_column`, extent: int(epilogue.width) }, from: int(0), to: width };
   scalarLoop(nest, down, (column) => {
     vectorLoop(nest, { ...rows, lanes, instances: 1, unroll: 2 }, (vectors) => {
       for (const vector of vectors)
         nest.memory.scoped(() => {
-          writeVector(nest, product, { ...turned, column, first: columns.column, vector });
+          finishSums(nest, product, {
+            vector,
+            from: { buffer: band.columns, at: add(multiply(column, int(band.pitch)), vector.at) },
+            row: add(columns.rows.from, vector.at),
+            column: add(columns.column, column),
+          });
         });
     });
   });
@@ -125,31 +126,4 @@ function transposeTiles(nest: Nest, { plan, oriented }: Product, { epilogue, ban
     writer.emit({ kind: 'for', name: column, from: int(0), to: int(vectors * lanes), step: lanes, body: inner });
   });
   writer.emit({ kind: 'for', name: row, from: int(0), to: difference(rows.to, rows.from), step: lanes, body });
-}
-
-interface Place extends Turned {
-  /** A column of the tiles, and the product's column that is their first. */
-  readonly column: Index;
-  readonly first: Index;
-  readonly vector: Vector;
-}
-
-function writeVector(nest: Nest, { oriented, batch }: Product, place: Place): void {
-  const { epilogue, band, rows, column, first, vector } = place;
-  const { node, m, n, outDType } = oriented;
-  const { lanes, count } = vector.lane;
-  const access: Access = {
-    buffer: band.columns,
-    at: add(multiply(column, int(band.pitch)), vector.at),
-    step: int(1),
-    align: dtypeInfo[node.accumulate].bytes,
-    ...(count === undefined || lanes === 1 ? {} : { count }),
-  };
-  const load: Value = { kind: 'load', type: { dtype: node.accumulate, lanes }, access };
-  const sum = nest.writer.define(load, 'sum', nest.writer.depth);
-  const inBatch: Frame = { axes: new Map(batch), lane: vector.lane };
-  const inColumn = bindAxis(inBatch, n.name, add(first, column));
-  const frame = bindAxis(inColumn, m.name, add(rows.from, vector.at));
-  writeResult(nest, { node, slot: 0, value: converted(nest, sum, outDType) }, frame);
-  for (const map of epilogue.maps) writeMap(nest, map, frame);
 }
