@@ -71,6 +71,9 @@ export default tseslint.config(
       ],
       // Types by name in JSON boundaries and key tables: `as const` objects and branded ids need assertions to be made.
       '@typescript-eslint/no-unnecessary-type-parameters': 'off',
+      // There are no enums here, and these look at every assignment for one.
+      '@typescript-eslint/no-unsafe-enum-assignment': 'off',
+      '@typescript-eslint/no-unsafe-enum-comparison': 'off',
       // isolatedDeclarations asks for written types on exports.
       '@typescript-eslint/no-inferrable-types': 'off',
       'max-lines': ['error', { max: 400, skipBlankLines: false, skipComments: false }],
