@@ -61,32 +61,6 @@ describe('dispose', () => {
     expect([large.numel, memoryStats().pool?.inUse]).toEqual([1024, 4096]);
   });
 
-  test('memory that nobody holds comes back by itself', async () => {
-    setStorageProvider({ pool: createStoragePool(undefined) });
-    const before = memoryStats().storages;
-    (() => {
-      for (let i = 0; i < 100; i += 1) tensor(new Float32Array(1000)).at(0);
-    })();
-    await settled(() => memoryStats().storages);
-    expect(memoryStats().storages).toBeLessThanOrEqual(before);
-    expect(memoryStats().pool?.inUse).toBe(0);
-  });
-
-  test('memory comes back of tensors that were made after others were disposed', async () => {
-    setStorageProvider({ pool: createStoragePool(undefined) });
-    const before = memoryStats().storages;
-    (() => {
-      for (let i = 0; i < 100; i += 1) {
-        tensor(new Float32Array(1000)).dispose();
-        tensor(new Float32Array(1000)).at(0);
-      }
-    })();
-    expect(memoryStats().storages).toBeGreaterThan(before);
-    await settled(() => memoryStats().storages);
-    expect(memoryStats().storages).toBeLessThanOrEqual(before);
-    expect(memoryStats().pool?.inUse).toBe(0);
-  });
-
   test('where memory lies is asked for once, and again when it was transferred away', () => {
     const asked: number[] = [];
     setStorageProvider({
