@@ -101,7 +101,7 @@ function firstBatch(digits: Digits, batch: number): { readonly images: Tensor; r
 
 interface TorchPeer {
   readonly ask?: () => Promise<number | undefined>;
-  readonly stop?: () => void;
+  readonly stop?: () => boolean;
   readonly version?: string;
   readonly why?: string;
 }
@@ -121,7 +121,8 @@ async function startTorch(batch: number): Promise<TorchPeer> {
       return {
         version: first.version,
         ask: async () => (await askOnce(child, answers))?.medianMs,
-        stop: () => child.stdin.end(),
+        // It has nothing to put away, and takes a fifth of a second to end by itself.
+        stop: () => child.kill(),
       };
     }
     child.kill();
