@@ -169,6 +169,8 @@ export interface LoopProgram {
   /** The names of symbolic sizes, in the order in which they are passed to the entry. */
   readonly sizes: readonly string[];
   readonly sites: readonly CheckSite[];
+  /** Inputs whose elements the caller replaces by those of an output when the program has run. */
+  readonly updates?: readonly { readonly input: BufferId; readonly output: BufferId }[];
   /** What was decided about its graph. */
   readonly decisions?: readonly Decision[];
 }

@@ -71,7 +71,8 @@ export interface PlacePlan {
 /** Where a buffer of the program lives. */
 export type BufferPlan = { readonly buffer: BufferId } & (
   | { readonly kind: 'input'; readonly position: number }
-  | { readonly kind: 'output'; readonly position: number }
+  /** Where it is `over` an input, it may lie in that one's memory: elements are read for the last time where they are written. */
+  | { readonly kind: 'output'; readonly position: number; readonly over?: BufferId }
   /** In the workspace. */
   | ({ readonly kind: 'workspace' } & PlacePlan)
   /** In the memory of a result that is written only after the temporary's last use (or over it, by its last reader). */

@@ -61,7 +61,15 @@ export function lowerGraph(graph: Graph, options: LoweringOptions = plain): Loop
   }
   const outputs = graph.outputs.map((value) => lowering.view(value));
   const program = lowering.program.finish(outputs, { inputs, sizes: graph.sizes.map((size) => size.name), ...options });
-  return prune(graph.decisions === undefined ? program : { ...program, decisions: graph.decisions });
+  const updates = graph.mutations.map(({ placeholder, output }) => ({
+    input: at(inputs, placeholder),
+    output: at(program.outputs, output),
+  }));
+  return prune({
+    ...program,
+    ...(updates.length > 0 && { updates }),
+    ...(graph.decisions && { decisions: graph.decisions }),
+  });
 }
 
 /** The loops of a node, which wait for what it waits for. */

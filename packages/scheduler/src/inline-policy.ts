@@ -10,14 +10,13 @@ import {
   hasChecks,
   int,
   loadsOf,
+  maskBounds,
   scalarOperands,
   subtract,
 } from '@tsinductor/ir';
-import type { Axis, Body, BufferId, Index, LoopNode, MapNode, ScalarId } from '@tsinductor/ir';
+import type { Axis, Body, BufferId, Index, LoopNode, MapNode, MaskBounds, ScalarId } from '@tsinductor/ir';
 import { pointwise } from '@tsinductor/ops';
 import { isEmptyAxis } from './empty-nodes.ts';
-import { maskBounds } from './masked-point.ts';
-import type { Bounds } from './masked-point.ts';
 import { readsAll } from './reads-all.ts';
 import { bodiesOf, bodyReads, isUnit, loopsOf, pointBody, wholeReads } from './node-access.ts';
 
@@ -205,7 +204,7 @@ function repetitionOf(reader: LoopNode, buffer: BufferId): Repetition {
 /** Axes that have one value wherever a mask holds. */
 function pinnedBy(body: Body, mask: ScalarId): ReadonlySet<string> {
   const bounds = maskBounds((id) => at(body.nodes, id), mask);
-  const isPinned = ({ axis, lower = int(0), upper = axis.extent }: Bounds): boolean =>
+  const isPinned = ({ axis, lower = int(0), upper = axis.extent }: MaskBounds): boolean =>
     equal(subtract(upper, lower), int(1));
   return new Set(bounds.filter(isPinned).map(({ axis }) => axis.name));
 }

@@ -21,6 +21,7 @@ import { placeApart, placeBySize, placeInOrder, placeTogether } from './place-bu
 import type { Policy } from './place-buffers.ts';
 import { slotsOf } from './slots.ts';
 import type { Slot } from './slots.ts';
+import { updatesInPlace } from './updates.ts';
 
 const ALIGNMENT = 64;
 
@@ -35,6 +36,8 @@ interface MemoryOptions {
   readonly config: Config;
   /** The groups in the order of the program, for comparison. */
   readonly before: readonly Group[];
+  /** Whether results may lie over the inputs that they replace. */
+  readonly updates?: boolean;
 }
 
 /** Where a slot is. */
@@ -47,11 +50,15 @@ interface Home {
 export function planMemory(
   program: LoopProgram,
   groups: readonly Group[],
-  { config, before }: MemoryOptions,
+  { config, before, updates = false }: MemoryOptions,
 ): MemoryPlan {
   const lifetimes = lifetimesOf(program, groups);
   const slots = slotsOf(lifetimes, groups, config.inplaceBuffers);
   const hosted = mayHost(config) ? hostInOutputs(slots, program, groups) : new Map<Slot, BufferId>();
+  const updated =
+    updates && config.inplaceBuffers
+      ? updatesInPlace(program, groups, new Set(hosted.values()))
+      : new Map<BufferId, BufferId>();
   const rest = slots.filter((slot) => !hosted.has(slot));
   const placed = placeSlots(rest, config);
   const homes = new Map<Slot, Home>([
@@ -59,9 +66,9 @@ export function planMemory(
     ...[...placed.offsets].map(([slot, offset]): [Slot, Home] => [slot, { kind: 'workspace', offset }]),
   ]);
   return {
-    buffers: plansOf(program, slots, homes),
+    buffers: plansOf(program, { slots, homes, updated }),
     workspaceBytes: placed.end,
-    decisions: [...decisionsOf(slots, hosted, program), ...placed.decisions],
+    decisions: [...decisionsOf(slots, hosted, program), ...decidedUpdates(updated, program), ...placed.decisions],
     statistics: {
       totalBytes: lifetimes.map(({ bytes }) => bytes).reduce(add, int(0)),
       peakBefore: peakOf(before === groups ? lifetimes : lifetimesOf(program, before), program),
@@ -146,7 +153,14 @@ function placeSymbolic(slots: readonly Slot[], start: Index, mayReuse: boolean):
   return { offsets, end, decisions };
 }
 
-function plansOf(program: LoopProgram, slots: readonly Slot[], homes: ReadonlyMap<Slot, Home>): readonly BufferPlan[] {
+interface Planned {
+  readonly slots: readonly Slot[];
+  readonly homes: ReadonlyMap<Slot, Home>;
+  /** For results that are written over inputs these. */
+  readonly updated: ReadonlyMap<BufferId, BufferId>;
+}
+
+function plansOf(program: LoopProgram, { slots, homes, updated }: Planned): readonly BufferPlan[] {
   const inputs = new Map(program.inputs.map((id, position) => [id, position]));
   const outputs = new Map(program.outputs.map((id, position) => [id, position]));
   const stored = new Map<BufferId, BufferPlan>();
@@ -165,8 +179,10 @@ function plansOf(program: LoopProgram, slots: readonly Slot[], homes: ReadonlyMa
     switch (role) {
       case 'input':
         return { buffer: id, kind: 'input', position: get(inputs, id) };
-      case 'output':
-        return { buffer: id, kind: 'output', position: get(outputs, id) };
+      case 'output': {
+        const over = updated.get(id);
+        return { buffer: id, kind: 'output', position: get(outputs, id), ...(over !== undefined && { over }) };
+      }
       case 'constant':
         return { buffer: id, kind: 'constant' };
       case 'temporary':
@@ -192,4 +208,13 @@ function decisionsOf(
     return { kind: 'reused', buffer: at(owners, 0).decl.name, of: get(names, output), reason };
   });
   return [...inPlace, ...lent];
+}
+
+function decidedUpdates(updated: ReadonlyMap<BufferId, BufferId>, program: LoopProgram): readonly Decision[] {
+  const names = new Map(program.buffers.map(({ id, name }) => [id, name]));
+  const reason =
+    'the input is changed, and each of its elements is read for the last time where its new value is written';
+  return [...updated].map(([output, input]): Decision => {
+    return { kind: 'reused', buffer: get(names, output), of: get(names, input), reason };
+  });
 }

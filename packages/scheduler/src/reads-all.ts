@@ -10,12 +10,12 @@ import {
   freeAxes,
   hasIndirects,
   int,
+  maskBounds,
   product,
   substitute,
   subtract,
 } from '@tsinductor/ir';
 import type { Axis, Body, BufferId, Index, Load, LoopNode, MapNode } from '@tsinductor/ir';
-import { maskBounds } from './masked-point.ts';
 import { loopsOf, pointBody } from './node-access.ts';
 
 export function readsAll(reader: LoopNode, producer: MapNode, buffer: BufferId): boolean {

@@ -17,6 +17,8 @@ interface ScheduleOptions {
   readonly measure?: Measure | undefined;
   /** Whether the target has one kernel for two products and the loops over rows between them; it has none, if absent. */
   readonly chains?: boolean;
+  /** Whether who runs the program lays results over the inputs that they replace, where the plan says so; else that is never planned. */
+  readonly updates?: boolean;
   /** Who watches the steps. */
   readonly watch?: Watch | undefined;
 }
@@ -39,9 +41,16 @@ export function inlineValues(
 }
 
 /** The options with what the configuration says in the place of those that are not given. */
-export const schedulingOf = ({ config, choices, measure, chains = false }: ScheduleOptions): Scheduling => ({
+export const schedulingOf = ({
+  config,
+  choices,
+  measure,
+  chains = false,
+  updates = false,
+}: ScheduleOptions): Scheduling => ({
   config,
   choices: choices ?? choicesOf(config),
   measure,
   chains,
+  updates,
 });

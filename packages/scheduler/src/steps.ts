@@ -36,6 +36,8 @@ export interface Scheduling {
   readonly measure: Measure | undefined;
   /** Whether the target has one kernel for two products and the loops over rows between them. */
   readonly chains: boolean;
+  /** Whether who runs the program lays results over the inputs that they replace, where the plan of memory says so. */
+  readonly updates: boolean;
 }
 
 type Step<In, Out> = Stage<In, Out, Scheduling>;
@@ -228,11 +230,11 @@ const plan: Step<Groups, Schedule> = {
   name: 'plan-memory',
   doc: 'every buffer has a place, and what groups move is counted',
   makes: scheduleForm,
-  run({ facts, groups, before, decisions, pairs }, { config }) {
+  run({ facts, groups, before, decisions, pairs }, { config, updates }) {
     const { program } = facts;
-    const memory = planMemory(program, groups, { config, before });
+    const memory = planMemory(program, groups, { config, before, updates });
     const { buffers, workspaceBytes } = memory;
-    const counted = groups.map((group) => withoutCopies(group, { buffers }));
+    const counted = groups.map((group) => withoutCopies(group, { buffers }, { updates }));
     const ordered = groups.map(withoutWaits);
     const statistics = { groups: countGroups(counted, facts), memory: memory.statistics, pairs };
     const all = [...decisions, ...decidedBy('plan-memory', memory.decisions)];

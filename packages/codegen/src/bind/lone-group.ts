@@ -85,7 +85,7 @@ function partsOf(
   const together = new Set<BufferId>();
   for (const buffer of buffers) {
     const plan = directory.plan(buffer);
-    const over = plan?.kind === 'workspace' || plan?.kind === 'hosted' ? plan.over : undefined;
+    const over = overOf(plan);
     for (const other of [over, plan?.kind === 'hosted' ? plan.output : undefined])
       if (other !== undefined && own.has(other)) together.add(buffer).add(other);
   }
@@ -232,8 +232,10 @@ function placeOf(buffer: BufferId, numbers: Numbers, directory: BufferDirectory)
   const number = get(numbers, buffer);
   if (plan.kind === 'virtual') return [{ buffer: number, kind: 'virtual' }];
   if (plan.kind === 'input') return [{ buffer: number, kind: 'input', position: number }];
-  const over = plan.kind === 'workspace' || plan.kind === 'hosted' ? plan.over : undefined;
+  const over = overOf(plan);
   const below = over === undefined ? undefined : numbers.get(over);
+  if (plan.kind === 'output' && below !== undefined)
+    return [{ buffer: number, kind: 'output', position: number, over: below }];
   const host = plan.kind === 'hosted' ? numbers.get(plan.output) : undefined;
   const place: PlacePlan = { ...anywhere, ...(below === undefined ? {} : { over: below }) };
   return [
@@ -242,6 +244,10 @@ function placeOf(buffer: BufferId, numbers: Numbers, directory: BufferDirectory)
       : { buffer: number, kind: 'workspace', ...place },
   ];
 }
+
+/** What a buffer is written over. */
+const overOf = (plan: BufferPlan | undefined): BufferId | undefined =>
+  plan?.kind === 'workspace' || plan?.kind === 'hosted' || plan?.kind === 'output' ? plan.over : undefined;
 
 const anywhere: PlacePlan = { offset: int(0), bytes: int(0), first: 0, last: 0 };
 

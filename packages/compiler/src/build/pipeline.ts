@@ -59,6 +59,8 @@ interface ForTarget {
   readonly chains?: boolean;
   /** In lanes, for which what lies across is transposed in tiles. */
   readonly hasLanes?: boolean;
+  /** Over inputs that their results replace. */
+  readonly updates?: boolean;
 }
 
 const lower = ({ hasLanes = false }: ForTarget): Stage<Graph, LoopProgram, PlanContext> => ({
@@ -151,11 +153,16 @@ export const planPipeline = (forTarget: ForTarget = {}): Pipeline<TracedGraph, S
 const scheduling = (forTarget: ForTarget): Pipeline<Graph, Schedule, PlanContext> =>
   Pipeline.of(lower(forTarget))
     .then(refuseFutile)
-    .through(scheduleSteps(), (context) => schedulingOf({ ...context, chains: forTarget.chains ?? false }));
+    .through(scheduleSteps(), (context) =>
+      schedulingOf({ ...context, chains: forTarget.chains ?? false, updates: forTarget.updates ?? false }),
+    );
 
 /** Down to C++. */
 export const cppPipeline = (): Pipeline<TracedGraph, Printed<CppProgram>, CppContext> =>
-  planPipeline({ chains: true, hasLanes: true }).inContext<CppContext>().then(tuneStage()).thenEach(printCpp());
+  planPipeline({ chains: true, hasLanes: true, updates: true })
+    .inContext<CppContext>()
+    .then(tuneStage())
+    .thenEach(printCpp());
 
 /** Down to CUDA. */
 export const cudaPipeline = (): Pipeline<TracedGraph, Printed<CudaProgram>, CudaContext> =>

@@ -1,11 +1,12 @@
 // Running native code: the hot path. In: a plan and a loaded entry. Out: an Executable whose call writes addresses and
 // sizes into a table, calls once, and hands out the outputs.
 //
-// Outputs are the caller's own: fresh storage from the pool at every call. The workspace belongs to the executable and
+// Outputs are the caller's own: fresh storage from the pool at every call, or of an input that the call changes, whose elements
+// are read for the last time where the new ones are written. The workspace belongs to the executable and
 // is kept between calls, which is safe because a call is synchronous and never re-enters.
 import { at } from '@tsinductor/base';
 import type { Bridge, EntryId } from '@tsinductor/runtime';
-import { allocateResult } from '@tsinductor/tensor/internal';
+import { allocateResult, isTracking, requiresGrad, twinOf, withoutGradients } from '@tsinductor/tensor/internal';
 import type { Storage } from '@tsinductor/tensor/internal';
 import type { Tensor } from '@tsinductor/tensor';
 import { CallFrame } from './call-frame.ts';
@@ -82,10 +83,15 @@ export class NativeExecutable implements Executable {
     let slot = inputs.length;
     // Of their number at once: pushed one by one, the list would grow twice.
     const outputs = new Array<Tensor>(this.#outputs.length);
+    for (const { placeholder, output } of this.#plan.inPlace) {
+      const input = at(inputs, placeholder);
+      // Whoever runs it disposes what it gives.
+      outputs[output] = mayBeOverwritten(input) ? twinOf(input) : copied(input, at(this.#outputs, output)(sizes));
+    }
     let made = 0;
     for (const make of this.#outputs) {
-      const output = make(sizes);
-      outputs[made++] = output;
+      const output = (outputs[made] ??= make(sizes));
+      made += 1;
       table[slot++] = output.address;
     }
     table[slot++] = this.#constants?.address ?? 0;
@@ -148,6 +154,17 @@ export class NativeExecutable implements Executable {
     const written = this.#written ?? [];
     throw this.#failureOf(status - 1, inputs, new Map(this.#names.map((name, place) => [name, at(written, place)])));
   }
+}
+
+/** Code is made for outputs that begin at a line of the cache; and what gradients are recorded of is written to as they ask for. */
+const mayBeOverwritten = (input: Tensor): boolean => input.address % 64 === 0 && !(isTracking() && requiresGrad(input));
+
+/** Of a part that is changed the code writes no more than that. */
+function copied(input: Tensor, output: Tensor): Tensor {
+  withoutGradients(() => {
+    output.writeBack(input);
+  });
+  return output;
 }
 
 function constantsOf(base64: string): Storage | undefined {

@@ -18,7 +18,7 @@ import type {
 import type { TemporaryStats, Tensor } from '@tsinductor/tensor';
 import type { GraphReport, KernelReport } from '../report.ts';
 
-export const planFormat = 6;
+export const planFormat = 7;
 
 export interface PlannedTensor {
   readonly dtype: DType;
@@ -41,6 +41,8 @@ export interface Plan {
   /** What must not be above `largestIndex` for the sizes of a call. */
   readonly indexLimits: readonly Index[];
   readonly mutations: Graph['mutations'];
+  /** Those of the mutations whose output may be given the memory of its input. */
+  readonly inPlace: Graph['mutations'];
   readonly kernels: readonly KernelReport[];
   /** What each kernel moves and computes; empty where a group of nodes is several kernels. */
   readonly costs: readonly GroupStatistics[];
@@ -64,6 +66,7 @@ export function makePlan(graph: Graph, schedule: Schedule, program: Omit<CppProg
     sizes: graph.sizes,
     indexLimits: [...new Map(program.indexLimits.map((limit) => [printIndex(limit), limit])).values()],
     mutations: graph.mutations,
+    inPlace: inPlaceOf(graph, schedule),
     kernels: program.kernels.map(({ name, notes }, index) => ({
       name,
       ...costOf(costs[index]),
@@ -74,6 +77,13 @@ export function makePlan(graph: Graph, schedule: Schedule, program: Omit<CppProg
     loopNodes: loops.nodes.length,
     ...temporariesOf(schedule.statistics?.memory),
   };
+}
+
+function inPlaceOf({ mutations }: Graph, { program, buffers }: Schedule): Graph['mutations'] {
+  const over = new Set(
+    buffers.flatMap((plan) => (plan.kind === 'output' && plan.over !== undefined ? [plan.buffer] : [])),
+  );
+  return mutations.filter(({ output }) => over.has(at(program.outputs, output)));
 }
 
 /** What was decided about each kernel, under its name; of kernels that are called several times once. */

@@ -5,7 +5,7 @@ export const memory = {
     type: 'bool',
     default: true,
     affects: 'code',
-    doc: 'Let a kernel write a result over one of its inputs that nobody reads later.',
+    doc: 'Let a kernel write a result over one of its inputs that nobody reads later; natively also the new value of an argument over the old one.',
   },
   allowBufferReuse: {
     type: 'bool',

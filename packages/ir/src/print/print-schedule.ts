@@ -1,5 +1,6 @@
 // Schedules as text: groups with their nests and nodes, where buffers live, and why.
 import { Lines, at, get } from '@tsinductor/base';
+import type { BufferId } from '../scalar.ts';
 import type { BufferPlan, Decision, Group, LoopTree, NodeRef, Schedule } from '../schedule.ts';
 import { printIndex } from './print-index.ts';
 import { bufferNames, printBuffer, printLoopNode } from './print-program.ts';
@@ -28,19 +29,22 @@ export function printSchedule(schedule: Schedule): string {
 function printPlan(plan: BufferPlan, name: BufferName): string {
   switch (plan.kind) {
     case 'input':
+      return `input ${String(plan.position)}`;
     case 'output':
-      return `${plan.kind} ${String(plan.position)}`;
+      return `output ${String(plan.position)}${overText(plan, name)}`;
     case 'workspace':
     case 'hosted': {
-      const over = plan.over === undefined ? '' : `, over ${name(plan.over)}`;
       const where = plan.kind === 'workspace' ? 'workspace' : name(plan.output);
-      return `${where} at ${printIndex(plan.offset)}, ${printIndex(plan.bytes)} bytes, groups ${String(plan.first)} to ${String(plan.last)}${over}`;
+      return `${where} at ${printIndex(plan.offset)}, ${printIndex(plan.bytes)} bytes, groups ${String(plan.first)} to ${String(plan.last)}${overText(plan, name)}`;
     }
     case 'constant':
     case 'virtual':
       return plan.kind;
   }
 }
+
+const overText = ({ over }: { readonly over?: BufferId }, name: BufferName): string =>
+  over === undefined ? '' : `, over ${name(over)}`;
 
 /** A group's number, which decisions and lifetimes speak of, and its name. */
 export const groupTitle = ({ id, name }: Group): string => `group ${String(id)} ${name}`;

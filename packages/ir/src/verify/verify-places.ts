@@ -35,6 +35,7 @@ export function verifyPlaces(schedule: Schedule, scope: ProgramScope): void {
     if (plan.over !== undefined) verifyOver(schedule, { plan, before: byBuffer.get(plan.over) }, scope);
     if (plan.kind === 'hosted') verifyHosted(schedule, plan, scope);
   }
+  for (const plan of schedule.buffers) if (plan.kind === 'output') verifyUpdate(schedule, plan, scope);
   verifyApart(spans, scope);
 }
 
@@ -63,6 +64,24 @@ function verifyOver(
   if (!isSame) throw lawBroken(where, 'is written over a buffer that does not die there');
   const reason = cannotOverwrite(at(groups, plan.first), before.buffer, plan.buffer);
   if (reason !== undefined) throw lawBroken(where, `is written over ${nameOf(before.buffer, scope)}, but ${reason}`);
+}
+
+/** A result over an input: one that the program changes, which nobody reads any more, and no temporary lies there. */
+function verifyUpdate(
+  { program, groups, buffers }: Schedule,
+  { buffer, over }: Extract<BufferPlan, { readonly kind: 'output' }>,
+  scope: ProgramScope,
+): void {
+  if (over === undefined) return;
+  const where = `buffer ${nameOf(buffer, scope)}`;
+  const isUpdate = program.updates?.some(({ input, output }) => input === over && output === buffer) === true;
+  if (!isUpdate) throw lawBroken(where, 'is written over an input that the program does not change');
+  const written = groups.findIndex(({ writes }) => writes.includes(buffer));
+  const isRead = groups.some(({ reads }, position) => position > written && reads.includes(over));
+  const isLent = buffers.some((plan) => plan.kind === 'hosted' && plan.output === buffer);
+  const reason =
+    written < 0 || isRead || isLent ? 'that is still needed' : cannotOverwrite(at(groups, written), over, buffer);
+  if (reason !== undefined) throw lawBroken(where, `is written over ${nameOf(over, scope)}, but ${reason}`);
 }
 
 const hostOf = (plan: Place): BufferId | undefined => (plan.kind === 'hosted' ? plan.output : undefined);

@@ -1,18 +1,26 @@
 // Copies of elements to where they lie already, left out: where the memory plan has a map write over what it copies, only the rest
-// of its points is left. In: a group, and where its buffers lie. Out: the same group with shorter loops around such maps.
+// of its points is left; and where a part of an input is changed in place, that part. In: a group, and where its buffers lie. Out: the
+// same group with shorter loops around such maps.
 import { at, get } from '@tsinductor/base';
 import type { LoopNode } from '../loop.ts';
 import type { Group, LoopTree, Schedule } from '../schedule.ts';
 import { writtenPart } from './overwrite.ts';
+import { updatedPart } from './updated-part.ts';
 
-export function withoutCopies(group: Group, { buffers }: Pick<Schedule, 'buffers'>): Group {
+/** With `updates`, results that are planned over inputs are there when the group runs: with their memory, or as copies of them. */
+export function withoutCopies(
+  group: Group,
+  { buffers }: Pick<Schedule, 'buffers'>,
+  { updates = false }: { readonly updates?: boolean } = {},
+): Group {
   const nodes = [...group.nodes];
   const shortened = (tree: LoopTree): LoopTree => {
     const [only, ...others] = tree.children;
     if (only?.kind !== 'node' || others.length > 0)
       return { ...tree, children: tree.children.map((child) => (child.kind === 'loops' ? shortened(child) : child)) };
     const node = at(nodes, only.node);
-    const part = writtenPart(node, buffers);
+    const written = writtenPart(node, buffers);
+    const part = updates ? updatedPart(written, buffers) : written;
     if (part === node || !hasAllLoops(tree, part)) return tree;
     nodes[only.node] = part;
     return { ...tree, loops: loopsAround(part, tree) };

@@ -21,7 +21,7 @@ export function scheduled(build: Build, patch: ConfigPatch = {}, forTarget: ForT
   return schedule(lowerGraph(optimize(b.finish())), { config: configOf(patch), watch: verifying, ...forTarget });
 }
 
-type ForTarget = Pick<Parameters<typeof schedule>[1], 'chains'>;
+type ForTarget = Pick<Parameters<typeof schedule>[1], 'chains' | 'updates'>;
 
 export const input = (b: GraphBuilder, shape: readonly number[], dtype: DType = 'f32'): ValueRef =>
   b.placeholder(`x${String(shape.length)}`, contiguousMeta(shape.map(int), dtype));

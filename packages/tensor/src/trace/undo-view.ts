@@ -5,7 +5,7 @@
 import { at } from '@tsinductor/base';
 import { contiguousStrides, operatorFor, scalar, sizeAttr, sizesAttr } from '@tsinductor/graph';
 import type { Attr, Builder, SizeEnvironment, ValueRef, ViewLayout } from '@tsinductor/graph';
-import { int, multiply, subtract } from '@tsinductor/ir';
+import { add, int, multiply, subtract } from '@tsinductor/ir';
 import type { Index } from '@tsinductor/ir';
 import type { ViewStep } from '../alias.ts';
 import { brokenTrace } from '../errors.ts';
@@ -113,9 +113,20 @@ function undoSlice(builder: Builder, { attrs }: ViewStep, { base, written }: Wri
   const from = op('sub', places, full(start));
   const slot = step === 1 ? from : builder.call('floorDivide', [from, scalar(step)], {});
   const inside = op('logicalAnd', op('ge', slot, 0), op('lt', slot, full(length)));
+  // What is written at its place in the base; or, in steps, the nearest element of it at each place.
+  const padded = (): ValueRef =>
+    builder.call('pad', [written], {
+      padding: shape.map((_, axis) =>
+        (axis === dim ? [start, subtract(size, add(start, length))] : [int(0), int(0)]).map(sizeAttr),
+      ),
+      value: scalar(0),
+    });
+  const spreadOut = (): ValueRef =>
+    builder.call('indexSelect', [written, op('minimum', op('maximum', slot, 0), full(subtract(length, int(1))))], {
+      dim,
+    });
   const shown = step === 1 ? inside : op('logicalAnd', inside, op('eq', op('mul', slot, step), from));
-  const safe = op('minimum', op('maximum', slot, 0), full(subtract(length, int(1))));
-  const spread = builder.call('indexSelect', [written, safe], { dim });
+  const spread = step === 1 ? padded() : spreadOut();
   const mask = builder.call('reshape', [shown], {
     shape: shape.map((extent, axis) => (axis === dim ? sizeAttr(extent) : 1)),
   });

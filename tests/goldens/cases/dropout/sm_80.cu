@@ -32,18 +32,16 @@ static __device__ __forceinline__ i64 mulwords_i64(i64 x, i64 y) {
   return (i64)((unsigned long long)(unsigned int)x * (unsigned int)y);
 }
 
-static __device__ __forceinline__ i64 max_i64(i64 x, i64 y) {
-  return y > x ? y : x;
+struct alignas(16) i64x2 {
+  i64 at[2];
+};
+
+static __device__ __forceinline__ i64x2 load_i64x2(const i64 *from) {
+  return *wide<const i64x2>(from);
 }
 
-static __device__ __forceinline__ i64 min_i64(i64 x, i64 y) {
-  return y < x ? y : x;
-}
-
-static __device__ __forceinline__ i64 check_index(i64 x, i64 extent, int site, int *status) {
-  if (x >= 0 && x < extent) return x;
-  atomicMax(status, 2147483647 - site);
-  return 0;
+static __device__ __forceinline__ void store_i64x2(i64 *to, const i64x2 &value) {
+  *wide<i64x2>(to) = value;
 }
 
 // mul, floorDivide, arange, remainder, add, bitwiseXor and 8 more: map, 4 lanes of i
@@ -182,24 +180,25 @@ extern "C" __global__ void __launch_bounds__(256) fused_mul_floor_divide_arange_
   }
 }
 
-// add_, add: map, one lane
-extern "C" __global__ void __launch_bounds__(256) fused_add__add_07539407(const i64 *__restrict__ in0, i64 *__restrict__ where_out, int *__restrict__ status) {
+// add_, add: map, 2 lanes of i
+extern "C" __global__ void __launch_bounds__(256) fused_add__add_99c4b401(const i64 *__restrict__ in0, i64 *__restrict__ where_out) {
   const i64 block = blockIdx.x;
   const i64 blocks = gridDim.x;
   const i64 thread = threadIdx.x;
-  for (i64 i = block * 256 + thread; i < 2; i += blocks * 256) {
-    const i32 position = (i32)(i - 1);
-    const bool ge = position >= 0;
-    const i64 index = i - 1;
-    const i64 maximum = max_i64(index, 0LL);
-    const i64 minimum = min_i64(maximum, 0LL);
-    const i64 checked = check_index(minimum, 1, 0, status);
-    const bool ge_1 = checked >= 0LL;
-    const i64 in0_1 = ge_1 ? in0[1] : 0LL;
-    const i64 add = (i64)((u64)in0_1 + (u64)1LL);
-    const i64 where = ge_1 ? add : 0LL;
-    const i64 in0_2 = in0[i];
-    const i64 where_1 = ge ? where : in0_2;
-    where_out[i] = where_1;
+  for (i64 point = block * 256 + thread; point < 1; point += blocks * 256) {
+    alignas(16) i64 in0_chunk[2];
+    alignas(16) i64 where_out_chunk[2];
+    store_i64x2(in0_chunk, load_i64x2(in0));
+    #pragma unroll 2
+    for (i64 element = 0; element < 2; ++element) {
+      const i32 position = (i32)(element - 1);
+      const bool ge = position >= 0;
+      const i64 in0_1 = ge ? in0[1] : 0LL;
+      const i64 add = (i64)((u64)in0_1 + (u64)1LL);
+      const i64 in0_chunk_1 = in0_chunk[element];
+      const i64 where = ge ? add : in0_chunk_1;
+      where_out_chunk[element] = where;
+    }
+    store_i64x2(where_out, load_i64x2(where_out_chunk));
   }
 }
