@@ -133,6 +133,8 @@ export class DifferentiableCall {
         return place === undefined ? undefined : made[place - forward];
       });
     });
+    // What it writes to holds its new values.
+    for (const updated of outputs.slice(this.#graph.outputs.length)) updated.dispose();
     return outputs;
   }
 
