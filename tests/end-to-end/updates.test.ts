@@ -104,7 +104,7 @@ test.each([
       program(u, v);
     }
     expect([dtype, arrays([x, y])]).toEqual([dtype, arrays([u, v])]);
-    // One that begins in the middle of a line of the cache is copied, and written back.
+    // Also of one that begins in the middle of a line of the cache.
     const whole = [filled(x.numel + 3).to(dtype), filled(x.numel + 3).to(dtype)];
     const [inside, eager] = whole.map((one) => one.narrow(0, 3, x.numel).reshape(shape)) as [Tensor, Tensor];
     compiled(inside, y);

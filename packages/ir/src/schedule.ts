@@ -71,7 +71,10 @@ export interface PlacePlan {
 /** Where a buffer of the program lives. */
 export type BufferPlan = { readonly buffer: BufferId } & (
   | { readonly kind: 'input'; readonly position: number }
-  /** Where it is `over` an input, it may lie in that one's memory: elements are read for the last time where they are written. */
+  /**
+   * Where it is `over` an input, it may lie in that one's memory, wherever that begins: elements are read for the last time where they
+   * are written.
+   */
   | { readonly kind: 'output'; readonly position: number; readonly over?: BufferId }
   /** In the workspace. */
   | ({ readonly kind: 'workspace' } & PlacePlan)

@@ -84,13 +84,15 @@ export class GroupMemory {
     if (known !== undefined) return known;
     const decl = this.decl(buffer);
     const written = this.isWritten(buffer);
+    const plan = this.#directory.plan(buffer);
+    const isUsers = decl.role === 'input' || (plan?.kind === 'output' && plan.over !== undefined);
     const parameter: KernelBuffer = {
       name: this.#writer.fresh(decl.name),
       dtype: decl.dtype,
       role: written ? 'readWrite' : 'read',
       storage: { kind: 'buffer', buffer },
       size: decl.size,
-      align: decl.role === 'input' ? (this.#inputAlignment ?? dtypeInfo[decl.dtype].bytes) : 64,
+      align: isUsers ? (this.#inputAlignment ?? dtypeInfo[decl.dtype].bytes) : 64,
     };
     this.#parameters.set(buffer, parameter);
     return parameter;

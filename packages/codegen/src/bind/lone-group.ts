@@ -234,8 +234,9 @@ function placeOf(buffer: BufferId, numbers: Numbers, directory: BufferDirectory)
   if (plan.kind === 'input') return [{ buffer: number, kind: 'input', position: number }];
   const over = overOf(plan);
   const below = over === undefined ? undefined : numbers.get(over);
-  if (plan.kind === 'output' && below !== undefined)
-    return [{ buffer: number, kind: 'output', position: number, over: below }];
+  // Whatever it is written over lies where the user has it, of which the group need not know.
+  if (plan.kind === 'output' && over !== undefined)
+    return [{ buffer: number, kind: 'output', position: number, over: below ?? number }];
   const host = plan.kind === 'hosted' ? numbers.get(plan.output) : undefined;
   const place: PlacePlan = { ...anywhere, ...(below === undefined ? {} : { over: below }) };
   return [

@@ -156,8 +156,8 @@ export class NativeExecutable implements Executable {
   }
 }
 
-/** Code is made for outputs that begin at a line of the cache; and what gradients are recorded of is written to as they ask for. */
-const mayBeOverwritten = (input: Tensor): boolean => input.address % 64 === 0 && !(isTracking() && requiresGrad(input));
+/** What gradients are recorded of is written to as they ask for. */
+const mayBeOverwritten = (input: Tensor): boolean => !(isTracking() && requiresGrad(input));
 
 /** Of a part that is changed the code writes no more than that. */
 function copied(input: Tensor, output: Tensor): Tensor {
