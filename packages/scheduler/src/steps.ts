@@ -234,7 +234,7 @@ const plan: Step<Groups, Schedule> = {
     const { program } = facts;
     const memory = planMemory(program, groups, { config, before, updates });
     const { buffers, workspaceBytes } = memory;
-    const counted = groups.map((group) => withoutCopies(group, { buffers }, { updates }));
+    const counted = groups.map((group) => withoutCopies(group, { buffers }));
     const ordered = groups.map(withoutWaits);
     const statistics = { groups: countGroups(counted, facts), memory: memory.statistics, pairs };
     const all = [...decisions, ...decidedBy('plan-memory', memory.decisions)];

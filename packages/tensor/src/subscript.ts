@@ -7,7 +7,7 @@ import { placesOf } from './compaction.ts';
 import { dispatchOne } from './dispatch.ts';
 import { badArgument, maskShape } from './errors.ts';
 import { located } from './location.ts';
-import { isTensor, placeOf } from './tensor.ts';
+import { isTensor } from './tensor.ts';
 import type { Tensor } from './tensor.ts';
 import { copyInto, write } from './write.ts';
 
@@ -38,10 +38,7 @@ export interface SubscriptMethods<D extends DType = Open> {
   set(items: readonly SubscriptItem[] | SubscriptItem, value: Tensor | number | bigint | boolean): this;
   /** Overwrites the elements with those of a tensor, broadcast and cast. */
   copy_(source: Tensor): this;
-  /**
-   * Used by compiled code: overwrites the elements with those of a tensor of equal shape and dtype. One over the same memory says that
-   * it has been done.
-   */
+  /** Used by compiled code: overwrites the elements with those of a tensor of equal shape and dtype. */
   writeBack(source: Tensor): void;
 }
 
@@ -82,11 +79,6 @@ export const subscriptMethods: Methods = {
     }
   },
   writeBack(source) {
-    const [to, from] = [placeOf(this, 'a compiled function'), placeOf(source, 'a compiled function')];
-    if (to.storage === from.storage && to.layout.offset === from.layout.offset) {
-      to.storage.noteWrite();
-      return;
-    }
     // What reaches elements that share memory is uniform: other writes were refused when they were recorded.
     write(this, source, { operation: 'a compiled function', isUniform: true });
   },

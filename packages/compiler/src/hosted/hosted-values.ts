@@ -8,6 +8,8 @@ import { valueKey } from '@tsinductor/graph';
 import type { Graph, ValueRef } from '@tsinductor/graph';
 import type { Tensor } from '@tsinductor/tensor';
 import { allocate, placedTensor, placeOf, reachOf, twinOf } from '@tsinductor/tensor/internal';
+import { writeBack } from '../run/call-frame.ts';
+import { isSamePlace, isSameStorage } from '../run/same-place.ts';
 
 type Value = Pick<ValueRef, 'node' | 'result'>;
 
@@ -86,26 +88,10 @@ export class HostedValues {
       given.add(tensor);
       return tensor;
     });
-    for (const { placeholder, output } of mutations) {
-      const [input, result] = [at(this.inputs, placeholder), at(results, output)];
-      if (!isSamePlace(input, result)) input.writeBack(result);
-    }
+    writeBack({ mutations }, this.inputs, results);
     for (const tensor of this.#owned) if (!results.includes(tensor)) tensor.dispose();
     return results;
   }
-}
-
-const storageOf = (tensor: Tensor): ReturnType<typeof placeOf>['storage'] => placeOf(tensor, 'a compiled call').storage;
-
-export const isSameStorage = (a: Tensor, b: Tensor): boolean => storageOf(a) === storageOf(b);
-
-/** Whether two tensors are the same elements of the same memory, in the same order. */
-export function isSamePlace(a: Tensor, b: Tensor): boolean {
-  const [first, second] = [placeOf(a, 'a compiled call').layout, placeOf(b, 'a compiled call').layout];
-  const isEqual = (left: readonly number[], right: readonly number[]): boolean =>
-    left.length === right.length && left.every((value, axis) => value === right[axis]);
-  const isSame = first.offset === second.offset && isEqual(first.shape, second.shape);
-  return isSameStorage(a, b) && isSame && isEqual(first.strides, second.strides);
 }
 
 /** The same elements in memory of their own, as far from each other: compiled parts rely on an input's strides. */

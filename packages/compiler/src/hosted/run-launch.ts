@@ -11,7 +11,7 @@ import type { Index } from '@tsinductor/ir';
 import type { Tensor } from '@tsinductor/tensor';
 import { placedTensor, placeOf } from '@tsinductor/tensor/internal';
 import type { LaunchPart } from './hosted-graph.ts';
-import { isSamePlace, isSameStorage } from './hosted-values.ts';
+import { isSamePlace, isSameStorage } from '../run/same-place.ts';
 import type { HostedValues } from './hosted-values.ts';
 
 interface LaunchStep {

@@ -3,12 +3,14 @@
 import { at } from '@tsinductor/base';
 import type { Graph } from '@tsinductor/graph';
 import type { Tensor } from '@tsinductor/tensor';
+import { placeOf } from '@tsinductor/tensor/internal';
 import { indexLimitCheck } from './check-index-limits.ts';
 import { checkInputs } from './layout-check.ts';
 import type { LayoutCheck } from './layout-check.ts';
 import { CallSizes, namesOfSizes } from './call-sizes.ts';
 import type { Sizes } from './call-sizes.ts';
 import type { Plan } from './plan.ts';
+import { isSamePlace } from './same-place.ts';
 
 /** What of the code decides how it is called. */
 export interface CalledCode {
@@ -48,11 +50,15 @@ export class CallFrame {
   }
 }
 
-/** Inputs that the graph changes become what their outputs are. */
+/** Inputs that the graph changes become what their outputs are, unless these lie in the inputs' own memory. */
 export function writeBack(
   { mutations }: Pick<Graph, 'mutations'>,
   inputs: readonly Tensor[],
   outputs: readonly Tensor[],
 ): void {
-  for (const { placeholder, output } of mutations) at(inputs, placeholder).writeBack(at(outputs, output));
+  for (const { placeholder, output } of mutations) {
+    const [input, result] = [at(inputs, placeholder), at(outputs, output)];
+    if (isSamePlace(input, result)) placeOf(input, 'a compiled call').storage.noteWrite();
+    else input.writeBack(result);
+  }
 }

@@ -6,7 +6,7 @@
 // is kept between calls, which is safe because a call is synchronous and never re-enters.
 import { at } from '@tsinductor/base';
 import type { Bridge, EntryId } from '@tsinductor/runtime';
-import { allocateResult, isTracking, requiresGrad, twinOf, withoutGradients } from '@tsinductor/tensor/internal';
+import { allocateResult, twinOf } from '@tsinductor/tensor/internal';
 import type { Storage } from '@tsinductor/tensor/internal';
 import type { Tensor } from '@tsinductor/tensor';
 import { CallFrame } from './call-frame.ts';
@@ -83,11 +83,8 @@ export class NativeExecutable implements Executable {
     let slot = inputs.length;
     // Of their number at once: pushed one by one, the list would grow twice.
     const outputs = new Array<Tensor>(this.#outputs.length);
-    for (const { placeholder, output } of this.#plan.inPlace) {
-      const input = at(inputs, placeholder);
-      // Whoever runs it disposes what it gives.
-      outputs[output] = mayBeOverwritten(input) ? twinOf(input) : copied(input, at(this.#outputs, output)(sizes));
-    }
+    // Whoever runs it disposes what it gives.
+    for (const { placeholder, output } of this.#plan.inPlace) outputs[output] = twinOf(at(inputs, placeholder));
     let made = 0;
     for (const make of this.#outputs) {
       const output = (outputs[made] ??= make(sizes));
@@ -154,17 +151,6 @@ export class NativeExecutable implements Executable {
     const written = this.#written ?? [];
     throw this.#failureOf(status - 1, inputs, new Map(this.#names.map((name, place) => [name, at(written, place)])));
   }
-}
-
-/** What gradients are recorded of is written to as they ask for. */
-const mayBeOverwritten = (input: Tensor): boolean => !(isTracking() && requiresGrad(input));
-
-/** Of a part that is changed the code writes no more than that. */
-function copied(input: Tensor, output: Tensor): Tensor {
-  withoutGradients(() => {
-    output.writeBack(input);
-  });
-  return output;
 }
 
 function constantsOf(base64: string): Storage | undefined {

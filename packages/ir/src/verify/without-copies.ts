@@ -7,20 +7,14 @@ import type { Group, LoopTree, Schedule } from '../schedule.ts';
 import { writtenPart } from './overwrite.ts';
 import { updatedPart } from './updated-part.ts';
 
-/** With `updates`, results that are planned over inputs are there when the group runs: with their memory, or as copies of them. */
-export function withoutCopies(
-  group: Group,
-  { buffers }: Pick<Schedule, 'buffers'>,
-  { updates = false }: { readonly updates?: boolean } = {},
-): Group {
+export function withoutCopies(group: Group, { buffers }: Pick<Schedule, 'buffers'>): Group {
   const nodes = [...group.nodes];
   const shortened = (tree: LoopTree): LoopTree => {
     const [only, ...others] = tree.children;
     if (only?.kind !== 'node' || others.length > 0)
       return { ...tree, children: tree.children.map((child) => (child.kind === 'loops' ? shortened(child) : child)) };
     const node = at(nodes, only.node);
-    const written = writtenPart(node, buffers);
-    const part = updates ? updatedPart(written, buffers) : written;
+    const part = updatedPart(writtenPart(node, buffers), buffers);
     if (part === node || !hasAllLoops(tree, part)) return tree;
     nodes[only.node] = part;
     return { ...tree, loops: loopsAround(part, tree) };

@@ -34,7 +34,7 @@ export interface StrategyOptions {
 
 export function bindGroup(given: Group, schedule: Schedule, options: StrategyOptions): Kernel {
   const bounds = options.target.decidesBounds === false ? 'kept' : 'decided';
-  const group = collapseAxes(cutLoops(withoutCopies(given, schedule, { updates: true }), bounds));
+  const group = collapseAxes(cutLoops(withoutCopies(given, schedule), bounds));
   const writer = new KernelWriter(options.target.positions);
   const memory = new GroupMemory(group, new BufferDirectory(schedule), { writer });
   const { target, wideSteps } = options;
