@@ -1,4 +1,4 @@
-// `npm test`'s own run of the tests: all suites that are quick, and a sixth of the slow ones, which the commit chooses. `npm run test:all`
+// `npm test`'s own run of the tests: all suites that are quick, and an eighth of the slow ones, which the commit chooses. `npm run test:all`
 // has all of them. What is left out is printed.
 import { spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';

@@ -49,7 +49,7 @@ export const slowSuites = {
 };
 
 /** In so many samples all of them are run. */
-export const samples = 6;
+export const samples = 8;
 
 /** The suites of each sample, which take about as long. */
 export function suitesOf(sample) {

@@ -2,7 +2,7 @@
 // tensors, their views and the results, also where a call fails; and no memory for them.
 import { describe, expect, test } from '@jest/globals';
 import { compile, memoryStats, noGrad, slice, tensor } from 'tsinductor';
-import type { Tensor } from 'tsinductor';
+import type { CustomBackend, Tensor } from 'tsinductor';
 import { useOwnCache } from './own-cache.ts';
 
 useOwnCache();
@@ -121,6 +121,44 @@ test('takes no memory', () => {
   for (let call = 0; call < 3; call += 1) compiled(x, y);
   expect(memoryStats().peak - before).toBeLessThan(2 ** 20);
   expect(compiled.explain().toString()).toMatch(/reuses input_0: the input is changed/);
+});
+
+describe('a backend of the user’s own', () => {
+  const changed = (backend: CustomBackend): unknown => {
+    const compiled = compile((x: Tensor) => x.copy_(x.t().clone()).mul(2), { backend, dynamic: false });
+    const x = tensor(
+      [
+        [1, 2],
+        [3, 4],
+      ],
+      { dtype: 'f32' },
+    );
+    return [compiled(x).toArray(), x.toArray()];
+  };
+  const transpose = (x: Tensor): Tensor[] => [x.t().mul(2), x.t().clone()];
+  const expected = [
+    [
+      [2, 6],
+      [4, 8],
+    ],
+    [
+      [1, 3],
+      [2, 4],
+    ],
+  ];
+
+  test('gives the new value', () => {
+    expect(changed(() => (inputs) => inputs.flatMap(transpose))).toEqual(expected);
+  });
+
+  test('gives a view of the old one', () => {
+    expect(changed(() => (inputs) => inputs.flatMap((x) => [x.t().mul(2), x.t()]))).toEqual(expected);
+  });
+
+  test('has written it', () => {
+    const writes = (x: Tensor): Tensor[] => [x.copy_(x.t().clone()).mul(2), x];
+    expect(changed(() => (inputs) => inputs.flatMap(writes))).toEqual(expected);
+  });
 });
 
 describe('where a check fails', () => {

@@ -10,7 +10,10 @@ import { budgetPatch } from './memory-budget.ts';
 import { checkMode, checkModeOn, modes } from './mode.ts';
 import type { Mode } from './mode.ts';
 
-/** A user's own backend: takes the traced graph and example inputs, gives what runs it. */
+/**
+ * A user's own backend: takes the traced graph and example inputs, gives what runs it. The graph does not write: what a function writes to
+ * is an output more, which `mutations` names, and the argument gets its elements.
+ */
 export type CustomBackend = (graph: Graph, exampleInputs: readonly Tensor[]) => (inputs: readonly Tensor[]) => Tensor[];
 
 /** What runs a traced graph: our compiler, nothing (the function runs as it is), the interpreter, or a user's own. */
