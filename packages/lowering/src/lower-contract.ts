@@ -4,11 +4,11 @@
 // into places of the window and channels; the batch, where an operand is the same for some of its points, as for heads that share keys. So
 // windows, and what is repeated, are read where they lie.
 import { at, dtypeInfo } from '@tsinductor/base';
-import { add, axisIndex, coefficientOf, int, multiply } from '@tsinductor/ir';
+import { add, axisIndex, coefficientOf, freeAxes, int, multiply } from '@tsinductor/ir';
 import type { Axis, ContractOperand, Index } from '@tsinductor/ir';
 import type { CallNode } from './attributes.ts';
 import type { Lowering, Rule } from './lowering.ts';
-import { divide, isAffine, isInt, locate, zero } from './view.ts';
+import { divide, isAffine, isInt, locate, one, zero } from './view.ts';
 import type { Shape, View } from './view.ts';
 
 /** Fewer places in a row are too few rows for a tile: a copy, whose rows are those of all images, is faster. */
@@ -57,11 +57,20 @@ const spansOf = (parts: readonly Index[]): readonly number[] =>
     parts.slice(position).reduce((span, part) => span * (part.kind === 'int' ? part.value : NaN), 1),
   );
 
+/** A copy of the operand, which has once what the operand repeats along an axis, as panels of a frozen weight repeat rows. */
+function copyOf(lowering: Lowering, node: CallNode, view: View): View {
+  const free = freeAxes(view.at);
+  const axes = view.axes.map((axis) => (free.has(axis.name) ? axis : { ...axis, extent: one }));
+  const copy = lowering.program.copy({ ...view, axes }, lowering.origin(node));
+  const places = view.axes.map((axis) => (free.has(axis.name) ? axisIndex(axis) : zero));
+  return { ...copy, axes: view.axes, at: locate(copy, places) };
+}
+
 /** The argument, such that its index over the loops is affine. */
 function affineView(lowering: Lowering, node: CallNode, { view, batch }: InBatch): View {
   const others = view.axes.slice(1);
   const index = locate(view, [batch.at, ...others.map(axisIndex)]);
-  return isAffine(index, [...batch.axes, ...others]) ? view : lowering.program.copy(view, lowering.origin(node));
+  return isAffine(index, [...batch.axes, ...others]) ? view : copyOf(lowering, node, view);
 }
 
 interface InBatch {
@@ -178,7 +187,7 @@ function columnsOf(lowering: Lowering, node: CallNode, { second, batch, over, is
   };
   if (isForBoth && isRead(second)) return second;
   const right = affineView(lowering, node, { view: second, batch });
-  return isRead(right) ? right : lowering.program.copy(right, lowering.origin(node));
+  return isRead(right) ? right : copyOf(lowering, node, right);
 }
 
 export const contractRules: Readonly<Record<string, Rule>> = { bmm };

@@ -273,6 +273,30 @@ describe('padding of what lies across', () => {
   });
 });
 
+describe('an operand that no strides describe', () => {
+  test('is copied once for a batch that repeats it', () => {
+    const repeated: Build = (b, image, weight) => {
+      const part = b.call('slice', [image], { dim: 2, start: 0, end: 4, step: 1 });
+      const rows = b.call('reshape', [b.call('permute', [part], { dims: [1, 2, 0] })], { shape: [1, 12, 5] });
+      return b.call('bmm', [b.call('expand', [rows], { shape: [3, 12, 5] }), weight]);
+    };
+    const inputs = [f32(ramp(5, 3, 7)), f32(ramp(3, 5, 2))];
+    const { program } = lowered(inputs, repeated);
+    const copies = program.buffers.filter(({ role }) => role === 'temporary');
+    expect(copies.map(({ size }) => size)).toEqual([int(60)]);
+    const terms = [0, 1, 2, 3, 4];
+    const [image, weight] = [ramp(5, 3, 7), ramp(3, 5, 2)];
+    expect(runOne(inputs, repeated)).toEqual(
+      nd([3, 12, 2], ([batch = 0, row = 0, column = 0]) =>
+        terms.reduce(
+          (sum, k) => sum + get(image, [k, Math.floor(row / 4), row % 4]) * get(weight, [batch, k, column]),
+          0,
+        ),
+      ),
+    );
+  });
+});
+
 describe('windows that a product reads', () => {
   const inputsOf = (image: readonly number[], weight: readonly number[]): readonly Input[] =>
     [image, weight].map((shape) => f32(nd(shape, (_, flat) => flat % 7)));

@@ -3,7 +3,8 @@
 //   bmm(a[1, M, K], b[1, K, N]) = columns of bmm(a[P, M, K] (one for all), panels[P, K, N / P])
 //
 // A register tile reads one panel from end to end, each row of it in one or two vectors, so a call neither packs the matrix nor
-// walks it in strides. Products of one to three rows read the matrix once, as it lies, and gain nothing.
+// walks it in strides. Products of one to three rows read the matrix once, as it lies, and gain nothing. All products by one matrix,
+// as the steps of a recurrent network are, share its panels.
 import { at } from '@tsinductor/base';
 import type { DType } from '@tsinductor/base';
 import { int } from '@tsinductor/ir';
@@ -30,7 +31,7 @@ interface PackedGraph {
 
 export function packProducts(graph: Graph, isFrozen: (placeholder: number) => boolean, packing: Packing): PackedGraph {
   const frozen = frozenNodes(graph, isFrozen);
-  const panels = new Set<string>();
+  const panels = new Map<string, ValueRef>();
   const isByFrozen = ({ id }: CallNode): boolean => {
     const node = at(graph.nodes, id);
     if (node.kind !== 'call' || node.target !== 'bmm') return false;
@@ -41,7 +42,7 @@ export function packProducts(graph: Graph, isFrozen: (placeholder: number) => bo
     const sizes = isByFrozen(node) ? packedSizes(node, list, packing) : undefined;
     return sizes === undefined ? list.add(node) : productOfPanels(node, sizes, { list, panels });
   });
-  return { graph: packed, panels };
+  return { graph: packed, panels: new Set([...panels.values()].map(valueKey)) };
 }
 
 interface PackedSizes {
@@ -72,7 +73,7 @@ const metaOf = (list: NodeList, arg: CallNode['args'][number] | undefined): Meta
 function productOfPanels(
   node: CallNode,
   { rows, depth, panels: count, columns }: PackedSizes,
-  { list, panels }: { readonly list: NodeList; readonly panels: Set<string> },
+  { list, panels }: { readonly list: NodeList; readonly panels: Map<string, ValueRef> },
 ): readonly ValueRef[] {
   const [a, b] = node.args;
   const { dtype } = at(node.results, 0);
@@ -87,8 +88,8 @@ function productOfPanels(
     call('permute', [value], { shape, attrs: { dims: [1, 0, 2] } });
   if (!isValue(a) || !isValue(b)) return list.add(node);
   const [p, k, n] = [int(count), int(depth), int(columns)];
-  const matrix = permuted(reshaped(b, [k, p, n]), [p, k, n]);
-  panels.add(valueKey(matrix));
+  const matrix = panels.get(valueKey(b)) ?? permuted(reshaped(b, [k, p, n]), [p, k, n]);
+  panels.set(valueKey(b), matrix);
   const shape = [p, rows, k];
   const left = call('expand', [a], { shape, attrs: { shape: sizesAttr(shape) } });
   const product = call('bmm', [left, matrix], { shape: [p, rows, n], attrs: {} });

@@ -93,6 +93,16 @@ describe('panels', () => {
     if (parts) verifyGraph(parts.rest, { primitivesOnly: true });
   });
 
+  test('are one for all products by a matrix, as the steps of a recurrent network are', () => {
+    const steps: Build = (b, x, w) => {
+      const once = b.call('tanh', [linear(b, x, w)]);
+      return linear(b, b.call('slice', [once], { dim: 1, start: 0, end: 24, step: 1 }), w);
+    };
+    const parts = split(graphOf(steps), packing);
+    expect(callsOf(parts?.rest).filter((target) => target === 'bmm')).toHaveLength(2);
+    expect(parts?.folded.map(({ meta }) => meta.shape)).toEqual([ints([2, 24, 16])]);
+  });
+
   test('are of products of any number of rows', () => {
     const parts = split(graphOf(linear, [sizeSymbol('s0', 2, 10_000), int(24)]), packing);
     expect(parts?.folded).toHaveLength(1);
