@@ -21,6 +21,7 @@ export interface ContractChoices {
   readonly panels: number;
   readonly panelVectors: number;
   readonly panelRows: number;
+  readonly prefetchedPanelRows: number;
   readonly blockRows: { readonly packed: number; readonly inPlace: number };
   readonly streamedRows: number;
   readonly streamedBytes: number;
@@ -113,6 +114,13 @@ export const contractChoices: ChoiceTable<ContractChoices> = {
     trades: 'of fewer rows it reads the matrix once, in the order in which it lies.',
     measure: rowsOf('choices', 'product of 8 rows by a frozen matrix', 'product of 3 rows by a frozen matrix'),
     value: 4,
+  },
+  prefetchedPanelRows: {
+    doc: 'Up to how many rows a product by such panels fetches the next block while the rows of one are done; 0: never.',
+    unit: 'rows',
+    trades: 'a prefetch at each step takes an issue slot; of many rows only the first waits for a panel.',
+    measure: rowsOf('models', 'BERT base, 128 tokens', 'LSTM 2 x 512, 64 steps, batch 8'),
+    value: 512,
   },
   blockRows: {
     doc: 'Rows per block, where the first operand is packed and where it is read in place.',

@@ -11,6 +11,7 @@ import { scratchAccess, writeEpilogue } from './epilogue.ts';
 import type { Epilogue } from './epilogue.ts';
 import { converted, operandName, placeAt, productAt, spanOf } from './operands.ts';
 import type { Product, Tile } from './operands.ts';
+import { panelPrefetch } from './panel-prefetch.ts';
 import { fuses } from './plan.ts';
 import type { ProductPlan } from './plan.ts';
 import { coordinatesAt, pointsOf } from './points.ts';
@@ -27,11 +28,14 @@ export function writeRegisterTile(nest: Nest, product: Product, tile: Tile): voi
     }),
   );
   prefetchResult(nest, product, tile);
+  const prefetch = panelPrefetch(nest, product, tile);
   eachTap(nest, { product, tile }, (here, tap) => {
     const k = writer.fresh(oriented.k.name);
     const body = writer.block([k], () => {
       nest.memory.scoped(() => {
-        writeStep(nest, here, { tile, names, tap, k: named(k, oriented.k.extent) });
+        const point = named(k, oriented.k.extent);
+        prefetch?.(tap, point);
+        writeStep(nest, here, { tile, names, tap, k: point });
       });
     });
     writer.emit({ kind: 'for', name: k, from: int(0), to: tile.block.depth, step: 1, body });
