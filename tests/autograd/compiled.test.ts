@@ -90,6 +90,30 @@ describe('a compiled function of what requires gradients', () => {
     expect([noGrad(() => fn(w)).requiresGrad, fn(w).requiresGrad]).toEqual([false, true]);
   });
 
+  test('is one graph for any size where it turns gradients off itself, as a model in use does', () => {
+    const { w1, w2 } = parameters();
+    for (const weight of [w1, w2]) weight.requiresGrad_();
+    const seen = zeros([8, 4]);
+    const use = compile(
+      (x: Tensor): Tensor =>
+        noGrad(() => {
+          const y = model(x, { w1, w2 });
+          seen.narrow(0, 0, 1).copy_(y.narrow(0, 0, 1));
+          return y;
+        }),
+      { dynamic: true },
+    );
+    for (const rows of [7, 5, 9]) {
+      const x = randn([rows, 6]);
+      const y = use(x);
+      expect(y.requiresGrad).toBe(false);
+      expect(largest(y, x.matmul(w1).relu().matmul(w2).detach())).toBeLessThan(1e-5);
+      expect(largest(seen.select(0, 0), y.select(0, 0))).toBe(0);
+    }
+    expect(use.explain().notes).toEqual([]);
+    expect(use.graphs()).toHaveLength(1);
+  });
+
   test('runs operator by operator where it is no single graph, and says so', () => {
     const w = randn([3]).requiresGrad_();
     const fn = compile((a: Tensor) => (Number(a.sum().item()) > 0 ? a.mul(2) : a.mul(-2)));

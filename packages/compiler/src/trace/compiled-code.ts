@@ -192,12 +192,14 @@ export class CompiledCode {
 
   #run(entry: Specialisation, thisArg: unknown, args: readonly unknown[]): unknown {
     const inputs = entry.inputs();
-    const isTracked = isTracking() && inputs.some(requiresGrad);
+    const isWatched = isTracking() && inputs.some(requiresGrad);
+    const isTracked = isWatched && entry.mayHaveGradients(inputs);
     if (isTracked && !entry.isUpdate(inputs) && !entry.writesShared(inputs))
       return this.#runTracked(entry, inputs, () => this.#fn.apply(thisArg, args as unknown[]));
     if (!entry.writesShared(inputs)) {
       try {
-        return isTracked ? entry.runUpdate(inputs, this.name) : entry.run(inputs);
+        if (isTracked) return entry.runUpdate(inputs, this.name);
+        return isWatched ? withoutGradients(() => entry.run(inputs)) : entry.run(inputs);
       } catch (error) {
         if (!entry.hasLeftUndone(error)) throw error;
         return runAgain(this.#fn, thisArg, args);

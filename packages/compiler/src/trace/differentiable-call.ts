@@ -55,6 +55,16 @@ export function whyNotDifferentiable(traced: TracedCall): string | undefined {
 }
 
 /**
+ * Whether gradients may be had of what a call gives: not where all that depends on tensors that require them is computed within noGrad, as
+ * a model in use is. Of what the host calls, of views of arguments and of gradients that a function brings along nothing is known here.
+ */
+export function mayHaveGradients(traced: TracedCall, inputs: readonly Tensor[]): boolean {
+  const { graph, program, results, notDifferentiable } = traced;
+  if ('parts' in program || notDifferentiable !== undefined) return true;
+  return results.some(({ kind }) => kind === 'input') || differentiableOutputs(graph, wantedOf(inputs)).length > 0;
+}
+
+/**
  * Whether a traced call is a step of training: it updates tensors that require gradients itself, within noGrad. Running statistics and
  * the state of random numbers are none.
  */

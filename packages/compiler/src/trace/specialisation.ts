@@ -2,14 +2,20 @@
 // the executable of its graph. Out: whether a call fits, or which guard fails; and the results of running it.
 import { at } from '@tsinductor/base';
 import { evaluateIndex, isCheckFailure } from '@tsinductor/ir';
-import { withoutGradients, writesAreShared } from '@tsinductor/tensor/internal';
+import { requiresGrad, withoutGradients, writesAreShared } from '@tsinductor/tensor/internal';
 import type { OutputAlias } from '@tsinductor/tensor/internal';
 import type { Tensor } from '@tsinductor/tensor';
 import { ClosedOver } from './closed-over.ts';
 import { callsHost } from '../hosted/hosted-graph.ts';
 import { CallSizes, namesOfSizes } from '../run/call-sizes.ts';
 import type { Executable } from '../run/executable.ts';
-import { DifferentiableCall, isUpdate, recordUpdate, whyNotDifferentiable } from './differentiable-call.ts';
+import {
+  DifferentiableCall,
+  isUpdate,
+  mayHaveGradients,
+  recordUpdate,
+  whyNotDifferentiable,
+} from './differentiable-call.ts';
 import type { Compile } from './differentiable-call.ts';
 import {
   changedInputs,
@@ -56,6 +62,8 @@ export class Specialisation {
   /** The results are the graph's outputs, each once and in their order (a backend of the user's may give more). */
   readonly #areOutputs: boolean;
   #differentiable: DifferentiableCall | undefined;
+  /** Which inputs required gradients when it was last asked whether results have any, and the answer. */
+  #lastAsked: { readonly required: readonly boolean[]; readonly answer: boolean } | undefined;
 
   constructor(traced: TracedCall, how: { executable: Executable; backend: Backend; owner: object | undefined }) {
     this.executable = how.executable;
@@ -169,6 +177,17 @@ export class Specialisation {
 
   run(inputs: readonly Tensor[]): unknown {
     return this.#put(inputs, this.executable.run(inputs));
+  }
+
+  /** Whether results may have gradients of inputs that require them. */
+  mayHaveGradients(inputs: readonly Tensor[]): boolean {
+    const asked = this.#lastAsked;
+    if (asked?.required.every((required, position) => required === requiresGrad(at(inputs, position))))
+      return asked.answer;
+    const required = inputs.map(requiresGrad);
+    const answer = mayHaveGradients(this.#traced, inputs);
+    this.#lastAsked = { required, answer };
+    return answer;
   }
 
   /** Whether a call whose inputs require gradients is run as any other, as it updates them itself. */
