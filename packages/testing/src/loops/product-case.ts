@@ -12,6 +12,8 @@ interface ProductShape {
   readonly k: number;
   readonly batch?: number;
   readonly transposed?: 'a' | 'b' | 'both';
+  /** The first operand is one matrix for all of the batch. */
+  readonly repeated?: boolean;
   readonly dtype?: DType;
   /** A bias for each column, an activation and a residual are computed of each element; the product itself is no result. */
   readonly followed?: boolean;
@@ -54,9 +56,21 @@ export function product(shape: ProductShape): Case {
   return { name: nameOf(shape), schedule, sizes, tolerance: toleranceOf(dtype, k) };
 }
 
-function nameOf({ m, n, k, batch = 1, transposed, dtype = 'f32', followed = false }: ProductShape): string {
+function nameOf(shape: ProductShape): string {
+  const { m, n, k, batch = 1, transposed, dtype = 'f32', followed = false, repeated = false } = shape;
   const rows = typeof m === 'number' ? m : printIndex(m);
-  const words = ['product', batch, rows, n, k, dtype, 'transposed', transposed, ...(followed ? ['followed'] : [])];
+  const words = [
+    'product',
+    batch,
+    rows,
+    n,
+    k,
+    dtype,
+    'transposed',
+    transposed,
+    ...(followed ? ['followed'] : []),
+    ...(repeated ? ['repeated'] : []),
+  ];
   return words.join(' ');
 }
 
@@ -68,11 +82,12 @@ function toleranceOf(dtype: DType, depth: number): number {
 /** The buffers of both factors, and where an element of each is. */
 function operands(
   maker: ProgramMaker,
-  { transposed, dtype = 'f32' }: ProductShape,
+  { transposed, repeated = false, dtype = 'f32' }: ProductShape,
   [h, row, column, depth]: readonly [Axis, Axis, Axis, Axis],
 ): readonly [ContractOperand, ContractOperand] {
   const operand = (side: 'a' | 'b', rows: Axis, columns: Axis): ContractOperand => {
-    const axes = transposed === side || transposed === 'both' ? [h, columns, rows] : [h, rows, columns];
+    const matrix = transposed === side || transposed === 'both' ? [columns, rows] : [rows, columns];
+    const axes = repeated && side === 'a' ? matrix : [h, ...matrix];
     const buffer = maker.buffer(side, 'input', { shape: axes.map(({ extent }) => extent), dtype });
     return { buffer, at: maker.place(buffer, axes.map(axisIndex)) };
   };

@@ -23,6 +23,7 @@ export interface ContractChoices {
   readonly panelRows: number;
   readonly prefetchedPanelRows: number;
   readonly blockRows: { readonly packed: number; readonly inPlace: number };
+  readonly keptRowBytes: number;
   readonly streamedRows: number;
   readonly streamedBytes: number;
   readonly streamedDepth: number;
@@ -128,6 +129,13 @@ export const contractChoices: ChoiceTable<ContractChoices> = {
     trades: 'more rows use a panel more often; a packed block is to stay in the second-level cache.',
     measure: gemm,
     value: { packed: 96, inPlace: 192 },
+  },
+  keptRowBytes: {
+    doc: 'Bytes of the rows that stay in the cache while all panels of a matrix are multiplied by them.',
+    unit: 'bytes',
+    trades: 'fewer rows read the panels more often; more do not stay in the second-level cache.',
+    measure: rowsOf('models', 'ResNet-50'),
+    value: ({ caches }) => caches.second / 4,
   },
   streamedRows: {
     doc: 'Up to how many rows a product reads a large second operand along its rows, and packs nothing of it.',

@@ -135,8 +135,10 @@ function writeUnits(nest: Nest, { oriented, plan, total, target, maps }: Units, 
       floorDivide(below, count),
     ];
     const [columnUnit, afterColumns] = take(unit, ceilDivide(n.extent, int(width)));
-    const [rowUnit, afterRows] = take(afterColumns, rowUnitsOf(oriented, plan));
-    const batch = coordinatesAt(nest, outerBatch(oriented, plan), afterRows);
+    const outer = outerBatch(oriented, plan);
+    const [inner, outside] = take(afterColumns, plan.rowsFirst ? pointsOf(outer) : rowUnitsOf(oriented, plan));
+    const [rowUnit, point] = plan.rowsFirst ? [outside, inner] : [inner, outside];
+    const batch = coordinatesAt(nest, outer, point);
     const column = nameBelow(nest, { name: 'column', extent: n.extent }, multiply(columnUnit, int(width)));
     const columns = { from: column, to: minimum(add(column, int(width)), n.extent) };
     const row = multiply(rowUnit, int(plan.unitRows ?? 0));

@@ -4,7 +4,7 @@
 // and weights of a whole model come from memory.
 import { dtypeInfo } from '@tsinductor/base';
 import { staticValue } from '@tsinductor/codegen';
-import { add, int, multiply } from '@tsinductor/ir';
+import { add, int, modulo, multiply } from '@tsinductor/ir';
 import type { Index } from '@tsinductor/ir';
 import { lineBytes } from '../../machine/facts.ts';
 import type { Nest } from '../write/nest.ts';
@@ -22,18 +22,19 @@ export function panelPrefetch(nest: Nest, product: Product, tile: Tile): StepPre
   const { oriented, plan } = product;
   const { b, m, n, k, taps } = oriented;
   const axes = [...plan.rowAxes, m];
-  const rows = staticValue(pointsOf(axes));
+  const unitRows = plan.rowAxes.length === 0 ? plan.unitRows : undefined;
+  const all = staticValue(pointsOf(axes));
+  const rows = all === undefined || unitRows === undefined ? all : Math.min(all, unitRows);
   const width = plan.vectors * plan.lanes;
   if (tile.packedB !== undefined || plan.lanes === 1 || !liesInPanels(oriented, width)) return undefined;
-  if (rows === undefined || rows > nest.choices.prefetchedPanelRows) return undefined;
+  if (all === undefined || rows === undefined || all > nest.choices.prefetchedPanelRows) return undefined;
   const { block } = tile;
   const first = new Map([...[...taps, k].map(({ name }) => [name, int(0)] as const), [n.name, tile.column]]);
   const before = add(multiply(block.tap, k.extent), block.from);
   const ahead = multiply(add(before, multiply(block.taps, block.depth)), int(width));
-  const done = multiply(
-    positionIn(axes, new Map([...product.batch, [m.name, tile.row]])),
-    int(Math.ceil((plan.taps * plan.depth * width) / rows)),
-  );
+  const row = positionIn(axes, new Map([...product.batch, [m.name, tile.row]]));
+  const inUnit = unitRows === undefined ? row : modulo(row, int(unitRows));
+  const done = multiply(inUnit, int(Math.ceil((plan.taps * plan.depth * width) / rows)));
   const start = add(placeAt(b.at, product, first), add(ahead, done));
   const each = Math.ceil((width * tile.rows) / rows);
   const line = lineBytes / dtypeInfo[b.dtype].bytes;

@@ -137,6 +137,8 @@ export interface ProductPlan {
   /** Rows per block, of which the packed part of a is kept; and per unit. */
   readonly blockRows: number;
   readonly unitRows: number | undefined;
+  /** Whether units take some rows through the whole batch before they go on to others, as rows of a are the same for all of it. */
+  readonly rowsFirst: boolean;
   /** Panels that are packed before they are used, and that a unit has. */
   readonly panels: number;
 }
@@ -254,12 +256,13 @@ export function planProduct(planning: Planning, oriented: Oriented): ProductPlan
   const enough = columnUnits >= units / 2;
   const single = rowAxes.length > 0 ? typicalValue(m.extent) : 1;
   const split = { height: extents.height / single, columnUnits, units, rows: single > 1 ? 1 : rows };
-  const unitRows = enough ? undefined : rowsPerUnit(split);
+  const kept = rowAxes.length > 0 ? undefined : keptRows(planning, oriented, { extents, rows, bytes });
+  const unitRows = kept ?? (enough ? undefined : rowsPerUnit(split));
   // Whole tiles: what is left of the last block alone is a tile of its own height.
   const most = packA ? choices.blockRows.packed : choices.blockRows.inPlace;
   const blockRows = Math.max(1, Math.floor(most / rows)) * rows;
   const turned = lanes > 1 && height >= FEW_ROWS && isAlone(planning) && liesAcross(planning, node, oriented);
-  const blocks = { ...laidOut, tapsWithin, unitRows, blockRows };
+  const blocks = { ...laidOut, tapsWithin, unitRows, rowsFirst: kept !== undefined, blockRows };
   return { lanes, rows, vectors, turned, rowAxes, ...blocks };
 }
 
@@ -391,6 +394,24 @@ function rowsPerUnit({ height, columnUnits, units, rows }: Splitting): number | 
   const parts = Math.ceil(units / columnUnits);
   const each = Math.max(4 * rows, Math.ceil(height / parts / rows) * rows);
   return each >= height ? undefined : each;
+}
+
+/**
+ * Rows of a that stay in the cache while all of the batch is multiplied by them, where a is the same for all of it and would be read from
+ * further away for each point, as by the panels of a frozen weight; undefined: reading b several times instead would cost more.
+ */
+function keptRows(
+  { target, choices }: Planning,
+  { node, a }: Oriented,
+  { extents: { height, width, length, batch }, rows, bytes }: Packing,
+): number | undefined {
+  const bytesOfA = height * length * bytes;
+  const bytesOfB = batch * width * length * bytes;
+  const parts = Math.ceil(bytesOfA / choices.keptRowBytes);
+  const isShared = node.batch.every((axis) => stepAlong(a, axis) === 0);
+  if (!isShared || parts < 2 || parts * bytesOfB >= (batch - 1) * bytesOfA) return undefined;
+  const even = Math.ceil(parts / target.threads) * target.threads;
+  return Math.max(4, Math.ceil(height / even / rows)) * rows;
 }
 
 /** The op that adds a product to a sum, fused for floats. */
