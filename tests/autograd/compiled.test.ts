@@ -181,18 +181,24 @@ describe('a compiled step of training', () => {
     expect(compile((given: Tensor) => step(given).detach())(x).requiresGrad).toBe(false);
   });
 
-  test('that writes to a leaf outside of noGrad raises what eager mode raises', () => {
-    const w = ones([3]).requiresGrad_();
-    expect(() => compile((given: Tensor) => w.add_(given))(x)).toThrow(
-      expect.objectContaining({ code: 'IN_PLACE_LEAF' }),
-    );
-  });
+  describe.each<[string, (w: Tensor, given: Tensor) => Tensor]>([
+    ['what is made of it', (w, given) => w.add_(given)],
+    ['what is not', (w) => w.zero_()],
+    ['what is not, which is no result', (w, given) => (w.copy_(given), given.mul(2))],
+  ])('that writes to a leaf outside of noGrad %s', (_, write) => {
+    test('raises what eager mode raises', () => {
+      const w = ones([3]).requiresGrad_();
+      expect(() => compile((given: Tensor) => write(w, given))(x)).toThrow(
+        expect.objectContaining({ code: 'IN_PLACE_LEAF' }),
+      );
+    });
 
-  test('does so also where it was compiled within noGrad', () => {
-    const w = ones([3]).requiresGrad_();
-    const compiled = compile((given: Tensor) => w.add_(given));
-    noGrad(() => compiled(x));
-    expect(() => compiled(x)).toThrow(expect.objectContaining({ code: 'IN_PLACE_LEAF' }));
+    test('does so also where it was compiled within noGrad', () => {
+      const w = ones([3]).requiresGrad_();
+      const compiled = compile((given: Tensor) => write(w, given));
+      noGrad(() => compiled(x));
+      expect(() => compiled(x)).toThrow(expect.objectContaining({ code: 'IN_PLACE_LEAF' }));
+    });
   });
 });
 

@@ -222,8 +222,8 @@ export class CompiledCode {
   /** Whether the stance leaves this call to be run as it is; notes which sizes changed since such a call. */
   #isFirst(scope: CallScope): boolean {
     const stance = this.#settings.stance();
-    if (stance !== 'eager_then_compile' && stance !== 'aot_eager_then_compile') return false;
-    if (this.#entries.length > 0) return false;
+    const leavesFirst = stance === 'eager_then_compile' || stance === 'aot_eager_then_compile';
+    if (!leavesFirst || this.#entries.length > 0) return false;
     if (this.#first === undefined) {
       this.#first = new FirstCall(scope);
       return true;
@@ -235,9 +235,8 @@ export class CompiledCode {
 
   #runFirst(thisArg: unknown, args: readonly unknown[]): unknown {
     this.#countMiss();
-    const stance = this.#settings.stance();
     const scope = this.#scopeOf(thisArg, args);
-    const traced = stance === 'aot_eager_then_compile' ? this.#trace(scope) : undefined;
+    const traced = this.#settings.stance() === 'aot_eager_then_compile' ? this.#trace(scope) : undefined;
     if (traced === undefined) return this.#fn.apply(thisArg, args as unknown[]);
     const backend = 'aot_eager';
     const executable = this.#settings.session().prepare(traced.program, this.#settings.requestFor(traced, backend));

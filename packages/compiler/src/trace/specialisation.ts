@@ -182,8 +182,9 @@ export class Specialisation {
   /** Whether results may have gradients of inputs that require them. */
   mayHaveGradients(inputs: readonly Tensor[]): boolean {
     const asked = this.#lastAsked;
-    if (asked?.required.every((required, position) => required === requiresGrad(at(inputs, position))))
-      return asked.answer;
+    const isAsBefore = (required: boolean, position: number): boolean =>
+      required === requiresGrad(at(inputs, position));
+    if (asked?.required.every(isAsBefore) === true) return asked.answer;
     const required = inputs.map(requiresGrad);
     const answer = mayHaveGradients(this.#traced, inputs);
     this.#lastAsked = { required, answer };

@@ -21,6 +21,8 @@ import type { Choices } from '../../machine/choices.ts';
 import type { RegisterTile } from '../../machine/choices/contract.ts';
 import { lanesFor } from '../../machine/isa.ts';
 import type { Planning } from '../plan/planning.ts';
+import { unitsOf } from './units.ts';
+import type { Extents, Units } from './units.ts';
 
 export type Contract = LoopNode & { readonly kind: 'contract' };
 
@@ -119,7 +121,7 @@ const isRowTimesRows = ({ rowColumns }: Choices, { b, m, n, k }: Oriented): bool
   ((stepAlong(b, n) === 1 && (staticValue(n.extent) ?? 0) >= rowColumns) ||
     (b.element !== undefined && stepAlong(b, k) === 1));
 
-export interface ProductPlan {
+export interface ProductPlan extends Units {
   readonly lanes: number;
   readonly rows: number;
   readonly vectors: number;
@@ -134,11 +136,8 @@ export interface ProductPlan {
   readonly rowAxes: readonly Axis[];
   readonly packA: boolean;
   readonly packB: boolean;
-  /** Rows per block, of which the packed part of a is kept; and per unit. */
+  /** Rows per block, of which the packed part of a is kept. */
   readonly blockRows: number;
-  readonly unitRows: number | undefined;
-  /** Whether units take some rows through the whole batch before they go on to others, as rows of a are the same for all of it. */
-  readonly rowsFirst: boolean;
   /** Panels that are packed before they are used, and that a unit has. */
   readonly panels: number;
 }
@@ -185,14 +184,6 @@ function shortTileFor(planning: Planning, rows: number, lanes: number): Register
   return { rows: even, vectors: lanes === 1 ? full.vectors : (wide ?? full.vectors) };
 }
 
-/** Extents, as far as they can be reckoned with. */
-interface Extents {
-  readonly height: number;
-  readonly width: number;
-  readonly length: number;
-  readonly batch: number;
-}
-
 /**
  * Whether a product has few rows and a second operand that no cache holds: it is bound by reading that once, so tiles take it from where
  * it lies, a few points of k at a time and as many columns as there are sums in the second-level cache. Then what is read runs along rows.
@@ -237,7 +228,7 @@ function rowAxesOf({ node, a, b, taps }: Oriented): readonly Axis[] {
 
 export function planProduct(planning: Planning, oriented: Oriented): ProductPlan {
   const { target, choices } = planning;
-  const { node, m, n } = oriented;
+  const { node, a, m, n } = oriented;
   const { bytes } = dtypeInfo[node.accumulate];
   const columns = staticValue(n.extent);
   const full = lanesFor(target.isa, bytes);
@@ -250,19 +241,16 @@ export function planProduct(planning: Planning, oriented: Oriented): ProductPlan
   const tapsWithin = hasTapsWithin(oriented);
   const panelWidth = vectors * lanes;
   const laidOut = layoutOf(planning, oriented, { bytes, tapsWithin, panelWidth, extents, rows, streams });
-  const { panels, packA } = laidOut;
-  const units = target.threads * choices.unitsPerThread;
-  const columnUnits = Math.ceil(extents.width / (panelWidth * panels)) * extents.batch;
-  const enough = columnUnits >= units / 2;
+  const { panels, packA, packB } = laidOut;
+  // A unit packs panels for itself: each part of the rows would pack them anew.
+  const isShared = !packB && rowAxes.length === 0 && node.batch.every((axis) => stepAlong(a, axis) === 0);
   const single = rowAxes.length > 0 ? typicalValue(m.extent) : 1;
-  const split = { height: extents.height / single, columnUnits, units, rows: single > 1 ? 1 : rows };
-  const kept = rowAxes.length > 0 ? undefined : keptRows(planning, oriented, { extents, rows, bytes });
-  const unitRows = kept ?? (enough ? undefined : rowsPerUnit(split));
+  const units = unitsOf(planning, { extents, rows, columns: panelWidth * panels, bytes, single, isShared });
   // Whole tiles: what is left of the last block alone is a tile of its own height.
   const most = packA ? choices.blockRows.packed : choices.blockRows.inPlace;
   const blockRows = Math.max(1, Math.floor(most / rows)) * rows;
   const turned = lanes > 1 && height >= FEW_ROWS && isAlone(planning) && liesAcross(planning, node, oriented);
-  const blocks = { ...laidOut, tapsWithin, unitRows, rowsFirst: kept !== undefined, blockRows };
+  const blocks = { ...laidOut, ...units, tapsWithin, blockRows };
   return { lanes, rows, vectors, turned, rowAxes, ...blocks };
 }
 
@@ -381,37 +369,6 @@ function panelsFor({ extents, panelWidth, panelBytes, packA, most }: Panels, { t
   const spread = Math.floor((inAll * extents.batch) / Math.max(2, (target.threads * choices.unitsPerThread) / 2));
   const fits = Math.floor((packA ? choices.panelBytes / 2 : choices.panelBytes) / panelBytes);
   return Math.max(1, Math.min(most, fits, spread));
-}
-
-interface Splitting {
-  readonly height: number;
-  readonly columnUnits: number;
-  readonly units: number;
-  readonly rows: number;
-}
-
-function rowsPerUnit({ height, columnUnits, units, rows }: Splitting): number | undefined {
-  const parts = Math.ceil(units / columnUnits);
-  const each = Math.max(4 * rows, Math.ceil(height / parts / rows) * rows);
-  return each >= height ? undefined : each;
-}
-
-/**
- * Rows of a that stay in the cache while all of the batch is multiplied by them, where a is the same for all of it and would be read from
- * further away for each point, as by the panels of a frozen weight; undefined: reading b several times instead would cost more.
- */
-function keptRows(
-  { target, choices }: Planning,
-  { node, a }: Oriented,
-  { extents: { height, width, length, batch }, rows, bytes }: Packing,
-): number | undefined {
-  const bytesOfA = height * length * bytes;
-  const bytesOfB = batch * width * length * bytes;
-  const parts = Math.ceil(bytesOfA / choices.keptRowBytes);
-  const isShared = node.batch.every((axis) => stepAlong(a, axis) === 0);
-  if (!isShared || parts < 2 || parts * bytesOfB >= (batch - 1) * bytesOfA) return undefined;
-  const even = Math.ceil(parts / target.threads) * target.threads;
-  return Math.max(4, Math.ceil(height / even / rows)) * rows;
 }
 
 /** The op that adds a product to a sum, fused for floats. */
