@@ -114,6 +114,30 @@ describe('a compiled function of what requires gradients', () => {
     expect(use.graphs()).toHaveLength(1);
   });
 
+  test('is one graph within noGrad of its own where it gives its arguments back, and views of them', () => {
+    const { w1, w2 } = parameters();
+    for (const weight of [w1, w2]) weight.requiresGrad_();
+    const use = compile((x: Tensor, cache: Tensor): Tensor[] =>
+      noGrad(() => {
+        cache.narrow(0, 0, 7).copy_(model(x, { w1, w2 }));
+        return [cache.sum(), cache, cache.narrow(0, 0, 2), w1];
+      }),
+    );
+    const [x, cache] = [randn([7, 6]), zeros([9, 4])];
+    for (let call = 0; call < 2; call += 1) {
+      const [total = x, whole, part = x, weight] = use(x, cache);
+      expect(whole).toBe(cache);
+      expect(weight).toBe(w1);
+      expect(total.requiresGrad || part.requiresGrad).toBe(false);
+      expect(largest(part, x.matmul(w1).relu().matmul(w2).detach().narrow(0, 0, 2))).toBeLessThan(1e-5);
+    }
+    const second = compile((y: Tensor, seen: Tensor): Tensor[] =>
+      noGrad(() => [model(y, { w1, w2 }), seen, seen.narrow(0, 0, 2)]),
+    );
+    expect(second(x, cache)[1]).toBe(cache);
+    expect(second.explain().notes).toEqual([]);
+  });
+
   test('runs operator by operator where it is no single graph, and says so', () => {
     const w = randn([3]).requiresGrad_();
     const fn = compile((a: Tensor) => (Number(a.sum().item()) > 0 ? a.mul(2) : a.mul(-2)));

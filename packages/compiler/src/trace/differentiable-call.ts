@@ -56,15 +56,16 @@ export function whyNotDifferentiable(traced: TracedCall): string | undefined {
 
 /**
  * Whether gradients may be had of what a call gives: not where all that depends on tensors that require them is computed within noGrad, as
- * a model in use is. Of what the host calls, of views of arguments and of gradients that a function brings along nothing is known here; and
- * what writes to a tensor that requires gradients, outside of noGrad, is for eager mode to refuse or to record.
+ * a model in use is. Of what the host calls, of views of arguments that require gradients and of gradients that a function brings along
+ * nothing is known here; and what writes to a tensor that requires gradients, outside of noGrad, is for eager mode to refuse or to record.
  */
 export function mayHaveGradients(traced: TracedCall, inputs: readonly Tensor[]): boolean {
   const { graph, program, results, notDifferentiable, writesWithinNoGrad } = traced;
   if ('parts' in program || notDifferentiable !== undefined) return true;
-  if (!writesWithinNoGrad && graph.mutations.some(({ placeholder }) => requiresGrad(at(inputs, placeholder))))
-    return true;
-  return results.some(({ kind }) => kind === 'input') || differentiableOutputs(graph, wantedOf(inputs)).length > 0;
+  const requires = (placeholder: number): boolean => requiresGrad(at(inputs, placeholder));
+  if (!writesWithinNoGrad && graph.mutations.some(({ placeholder }) => requires(placeholder))) return true;
+  if (results.some((source) => source.kind === 'input' && requires(source.placeholder))) return true;
+  return differentiableOutputs(graph, wantedOf(inputs)).length > 0;
 }
 
 /**

@@ -135,10 +135,10 @@ function writeUnits(nest: Nest, { oriented, plan, total, target, maps }: Units, 
       floorDivide(below, count),
     ];
     const [columnUnit, afterColumns] = take(unit, ceilDivide(n.extent, int(width)));
-    const outer = outerBatch(oriented, plan);
-    const [inner, outside] = take(afterColumns, plan.rowsFirst ? pointsOf(outer) : rowUnitsOf(oriented, plan));
-    const [rowUnit, point] = plan.rowsFirst ? [outside, inner] : [inner, outside];
-    const batch = coordinatesAt(nest, outer, point);
+    const axes = outerBatch(oriented, plan);
+    const [inner, outer] = take(afterColumns, plan.rowsFirst ? pointsOf(axes) : rowUnitsOf(oriented, plan));
+    const [rowUnit, point] = plan.rowsFirst ? [outer, inner] : [inner, outer];
+    const batch = coordinatesAt(nest, axes, point);
     const column = nameBelow(nest, { name: 'column', extent: n.extent }, multiply(columnUnit, int(width)));
     const columns = { from: column, to: minimum(add(column, int(width)), n.extent) };
     const row = multiply(rowUnit, int(plan.unitRows ?? 0));

@@ -244,8 +244,8 @@ export function planProduct(planning: Planning, oriented: Oriented): ProductPlan
   const { panels, packA, packB } = laidOut;
   // A unit packs panels for itself: each part of the rows would pack them anew.
   const isShared = !packB && rowAxes.length === 0 && node.batch.every((axis) => stepAlong(a, axis) === 0);
-  const single = rowAxes.length > 0 ? typicalValue(m.extent) : 1;
-  const units = unitsOf(planning, { extents, rows, columns: panelWidth * panels, bytes, single, isShared });
+  const together = rowAxes.length > 0 ? typicalValue(m.extent) : 1;
+  const units = unitsOf(planning, { extents, rows, columns: panelWidth * panels, bytes, together, isShared });
   // Whole tiles: what is left of the last block alone is a tile of its own height.
   const most = packA ? choices.blockRows.packed : choices.blockRows.inPlace;
   const blockRows = Math.max(1, Math.floor(most / rows)) * rows;

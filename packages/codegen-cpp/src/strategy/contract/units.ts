@@ -11,6 +11,7 @@ export interface Extents {
 }
 
 export interface Units {
+  /** Rows of a unit; undefined: it has all of them. */
   readonly unitRows: number | undefined;
   /** Whether units take some rows through the whole batch before they go on to others, as rows of a are the same for all of it. */
   readonly rowsFirst: boolean;
@@ -24,8 +25,8 @@ interface Dividing {
   readonly columns: number;
   /** Bytes of an element. */
   readonly bytes: number;
-  /** How many rows of the product are one for a unit, which has whole rows of places: 1 where it has any. */
-  readonly single: number;
+  /** Rows of the product that units never part: in a convolution the places of a row of the image, 1 elsewhere. */
+  readonly together: number;
   /** Whether a is the same for the whole batch, and b is read where it lies. */
   readonly isShared: boolean;
 }
@@ -56,13 +57,13 @@ function keptRows(
 /** Rows are divided where columns alone are too few units for the threads. */
 function rowsPerUnit(
   { target, choices }: Planning,
-  { extents, columns, single, ...tile }: Dividing,
+  { extents, columns, together, ...tile }: Dividing,
 ): number | undefined {
   const units = target.threads * choices.unitsPerThread;
   const columnUnits = Math.ceil(extents.width / columns) * extents.batch;
   if (columnUnits >= units / 2) return undefined;
-  const rows = single > 1 ? 1 : tile.rows;
-  const height = extents.height / single;
+  const rows = together > 1 ? 1 : tile.rows;
+  const height = extents.height / together;
   const parts = Math.ceil(units / columnUnits);
   const each = Math.max(4 * rows, Math.ceil(height / parts / rows) * rows);
   return each >= height ? undefined : each;
