@@ -100,6 +100,8 @@ describe('writes while tracing', () => {
     ['twice', (x) => (x.at(0).add_(1), x.at(0).mul_(3), x.mul(1))],
     ['an empty slice', (x) => (x.at(slice(1, 1)).add_(5), x.mul(1))],
     ['a copy, which the input does not see', (x) => (x.t().reshape([9]).zero_(), x.mul(1))],
+    ['a transpose, and then a view of all', (x) => (x.t().mul_(2), x.view([9]))],
+    ['a transposed copy, and then a strided view', (x) => (x.copy_(x.mul(2).t()), x.asStrided([4], [2]))],
     ['windows that do not overlap', (x) => (x.unfold(0, 1, 1).mul_(2), x.mul(1))],
   ])('%s', (_, fn) => {
     expectLikeEager(fn, square);

@@ -3,6 +3,7 @@
 // chain of primitive views. Reading replays the chain if the memory was written since; writing runs it backwards.
 //
 // Invariant: `ref` of a traced tensor is its value at `version`; it is stale exactly when the memory's version is newer.
+import { at } from '@tsinductor/base';
 import { contiguousStrides } from '@tsinductor/graph';
 import type { Builder, GraphBuilder, Meta, ValueRef, ViewLayout } from '@tsinductor/graph';
 import { add } from '@tsinductor/ir';
@@ -90,16 +91,18 @@ export function viewThrough({ memory, steps, layout }: TracedView, alias: Alias,
   };
 }
 
-/** The memory's value becomes the one in which `view` has the value `written`. */
-export function writeThrough(builder: Builder, view: TracedView, written: ValueRef): void {
+/** The memory's value becomes the one in which `view` has the value `given`. */
+export function writeThrough(builder: Builder, view: TracedView, given: ValueRef): void {
   const { memory, steps } = view;
+  const written = asItLies(builder, given, view.layout.strides);
   const before = [memory.current];
   for (const { target, attrs } of steps.slice(0, -1))
     before.push(builder.call(target, [before.at(-1) ?? memory.current], attrs));
-  const whole = steps.reduceRight(
+  const undone = steps.reduceRight(
     (value, step, position) => undoView(builder, step, { base: before[position] ?? memory.current, written: value }),
     written,
   );
+  const whole = asItLies(builder, undone, memory.meta.strides);
   const { isSuspended } = processState.gradients;
   const seen = isSuspended ? withHistory(builder, written, valueOf(builder, view)) : written;
   memory.current = steps.length === 0 ? seen : isSuspended ? withHistory(builder, whole, memory.current) : whole;
@@ -108,6 +111,27 @@ export function writeThrough(builder: Builder, view: TracedView, written: ValueR
   view.ref = seen;
   view.version = memory.version;
 }
+
+/**
+ * The value with its elements in the order of the memory's, without gaps. A view that the memory's strides allow is then
+ * one of the value as well, which is not so of what a write through a transposed view makes: a transposed value.
+ */
+function asItLies(builder: Builder, value: ValueRef, strides: Meta['strides']): ValueRef {
+  const { sizes } = builder;
+  const { shape, strides: own } = builder.meta(value);
+  const order = axesByStride(strides.map((stride) => sizes.hint(stride)));
+  const dense = contiguousStrides(order.map((axis) => at(shape, axis)));
+  const isSo = order.every(
+    (axis, place) => sizes.isOne(at(shape, axis)) || sizes.same(at(own, axis), at(dense, place)),
+  );
+  if (isSo) return value;
+  const ordered = builder.call('contiguous', [builder.call('permute', [value], { dims: order })], {});
+  return builder.call('permute', [ordered], { dims: order.map((_, axis) => order.indexOf(axis)) });
+}
+
+/** Axes from the largest stride to the smallest; of equal ones the outer comes first. */
+const axesByStride = (strides: readonly number[]): readonly number[] =>
+  strides.map((_, axis) => axis).sort((a, b) => at(strides, b) - at(strides, a));
 
 /** What is written within noGrad is a constant: where the graph is differentiated as a whole, gradients go where they went before. */
 const withHistory = (builder: Builder, written: ValueRef, before: ValueRef): ValueRef =>
