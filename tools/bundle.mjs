@@ -121,7 +121,10 @@ const passOn = (name) =>
     ? `export function ${name}(...args) { return Reflect.construct(load().${name}, args); }`
     : `export const ${name} = (...args) => load().${name}(...args);`;
 
-/** Texts that make code of graphs, far from what a user calls: short names of their own make the package smaller by a twentieth. */
+/**
+ * Texts that make code of graphs, far from what a user calls: short names of their own make the package smaller by a twentieth. So
+ * have workers and the command.
+ */
 const nameless = ['codegen-cpp', 'codegen-cuda', 'codegen-js', 'lowering', 'scheduler'];
 
 /** Writes a text of these entries. */
@@ -237,6 +240,7 @@ async function writeWorkers() {
       (name) => `${packages}/compiler/dist/build/workers/${name}.js`,
     ),
     outdir: `${lib}/workers`,
+    minifyIdentifiers: true,
     format: 'esm',
     external: [`./${graphTask}`, './build-task.js'],
     plugins: [resolveOurs(() => true)],
@@ -268,6 +272,7 @@ async function writeCommand(exported) {
       }).map(([name, module]) => [name, `${packages}/cli/dist/${module}.js`]),
     ),
     outdir: `${lib}/cli`,
+    minifyIdentifiers: true,
     format: 'esm',
     plugins: [
       {

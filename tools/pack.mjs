@@ -75,9 +75,13 @@ const propertiesOfNamespaces = {
   renderChunk: (code) => ({ code: code.replace(/\bget (\w+) \(\) \{ return ([\w$]+); \}/g, '$1: $2'), map: null }),
 };
 
-/** Compilers before 5.7 know typed arrays without a parameter; later ones give it its default. Tabs are shorter. */
+/**
+ * Compilers before 5.7 know typed arrays without a parameter; later ones give it its default. Tabs are shorter, and nobody computes with
+ * the types of the sentences that describe settings.
+ */
 const forAnyCompiler = (code) =>
   code
+    .replace(/\breadonly doc: "(?:[^"\\]|\\.)*";/g, 'readonly doc: string;')
     .replace(/^(?: {4})+/gm, (spaces) => '\t'.repeat(spaces.length / 4))
     .replace(/\b((?:Float64|Float32|Uint32|Uint16|Uint8|BigInt64|Int32|Int16|Int8)Array)<\w+>/g, '$1');
 

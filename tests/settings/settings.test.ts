@@ -15,6 +15,7 @@ import { diagnosticsEffects } from './diagnostics-effects.ts';
 import { copyingCompiler, freshDirectory, reportOf, temporaryTop } from './effect.ts';
 import type { Effect } from './effect.ts';
 import { executionEffects } from './execution-effects.ts';
+import { graphPassEffects } from './graph-pass-effects.ts';
 import { layoutEffects } from './layout-effects.ts';
 import { loweringEffects } from './lowering-effects.ts';
 import { memoryEffects } from './memory-effects.ts';
@@ -29,6 +30,7 @@ const effects: Readonly<Partial<Record<SettingName, Effect>>> = {
   ...cudaEffects,
   ...diagnosticsEffects,
   ...executionEffects,
+  ...graphPassEffects,
   ...layoutEffects,
   ...loweringEffects,
   ...memoryEffects,
@@ -108,6 +110,12 @@ describe('the cache key', () => {
     jitPostCompileHook: { key: 'same', run: () => undefined },
     inductorChoicesClass: { key: 'same', run: (choices: unknown) => choices },
     postFusionCustomPass: { key: 'same', run: (groups: unknown) => groups },
+    preGradCustomPass: { key: 'same', run: (graph: unknown) => graph },
+    preGradFusionOptions: ['batch_tanh'],
+    addPreGradPasses: ['batch_tanh'],
+    removePreGradPasses: ['batch_tanh'],
+    postGradCustomPrePass: { key: 'same', run: (graph: unknown) => graph },
+    postGradCustomPostPass: { key: 'same', run: (graph: unknown) => graph },
     preFusionCustomPass: { key: 'same', run: (nodes: unknown) => nodes },
     profileBandwidthOutput: '/dev/null',
     profileBandwidthRegex: 'softmax',

@@ -16,6 +16,7 @@ export const groups = [
       'guide/modules.md',
       'guide/kernels.md',
       'guide/debugging.md',
+      'guide/graph-passes.md',
       'guide/shipping.md',
     ],
   },

@@ -20,10 +20,27 @@ export const modeNotBuilt = (mode: string, part: string): UserError =>
   });
 
 /** A program's own pass over a graph with a backward pass gave something that is no such graph. */
-export const badJointPass = (setting: string, what: string, cause?: unknown): UserError =>
-  new UserError('CUSTOM_JOINT_PASS', `${setting}: ${what}`, {
-    hint: 'give the graph that the pass was given, or one with the same inputs and as many outputs',
+export const badGraphPass = (setting: string, what: string, cause?: unknown): UserError =>
+  new UserError('CUSTOM_GRAPH_PASS', `${setting}: ${what}`, {
+    hint: 'give the graph that the pass was given, or one with the same inputs, and outputs of the same shapes and dtypes',
     cause,
+  });
+
+/** What `fxPassesNumericCheck` finds. */
+export const passChanges = (
+  pass: string,
+  { output, difference, tolerance }: { output: number; difference: number; tolerance: number },
+): UserError =>
+  new UserError(
+    'PASS_NUMERICS',
+    `${pass}: output ${String(output)} differs by ${difference.toPrecision(3)} after the pass, of its largest element; ${String(tolerance)} is allowed`,
+    { hint: 'mend the pass, or allow more with fxPassesNumericCheck' },
+  );
+
+/** What a rule of the program's own is wrong about. */
+export const badReplacement = (name: string, what: string): UserError =>
+  new UserError('REPLACEMENT_INVALID', `replacement ${name}: ${what}`, {
+    hint: 'search and replace are functions of the tensors and numbers that `like` has examples of, and give as many tensors of the same shapes and dtypes',
   });
 
 /** The tensors of a call are not where the option `device` says. */

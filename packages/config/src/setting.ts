@@ -65,7 +65,7 @@ export type Setting =
 export interface Hook {
   /** Stands for the function in cache keys: one that does something else needs another. */
   readonly key: string;
-  readonly run: (argument: never) => unknown;
+  readonly run: (...given: never[]) => unknown;
 }
 
 /** A value that some setting may have. */

@@ -6,6 +6,7 @@ import { cpp } from './settings/cpp.ts';
 import { cuda } from './settings/cuda.ts';
 import { diagnostics } from './settings/diagnostics.ts';
 import { execution } from './settings/execution.ts';
+import { graphPasses } from './settings/graph-passes.ts';
 import { lowering } from './settings/lowering.ts';
 import { memory } from './settings/memory.ts';
 import { profiling } from './settings/profiling.ts';
@@ -16,6 +17,7 @@ import { tuning } from './settings/tuning.ts';
 
 type Settings = typeof caching &
   typeof remote &
+  typeof graphPasses &
   typeof lowering &
   typeof scheduling &
   typeof memory &
@@ -33,6 +35,7 @@ export type SettingName = keyof Settings;
 export const settings: Settings & Readonly<Record<SettingName, Setting>> = {
   ...caching,
   ...remote,
+  ...graphPasses,
   ...lowering,
   ...scheduling,
   ...memory,

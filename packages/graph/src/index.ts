@@ -8,6 +8,7 @@ export type {
   Flow,
   LaunchMemory,
   Meta,
+  NodeId,
   OriginMarks,
   ScalarRef,
   ValueRef,
@@ -38,14 +39,8 @@ export {
 } from './argument-reader.ts';
 export { printGraph, printNode } from './print-graph.ts';
 export { verifyGraph } from './verify-graph.ts';
-export { decompose } from './passes/decompose.ts';
-export { splitAtHosts } from './passes/split-at-hosts.ts';
-export type { GraphPart, HostNode } from './passes/split-at-hosts.ts';
 export { parseOpSchema } from './custom-op/op-schema.ts';
 export type { OpSchema } from './custom-op/op-schema.ts';
-export { resolveSizes } from './passes/resolve-sizes.ts';
-export { graphPasses, optimize, primitivesForm } from './passes/optimize.ts';
-export type { OptimizeOptions } from './passes/optimize.ts';
 export { contiguousMeta, contiguousStrides, sizeAttr, sizesAttr } from './shape.ts';
 export { jointGraph } from './partition/joint-graph.ts';
 export { partition } from './partition/partition.ts';
@@ -56,4 +51,5 @@ export { batchGraph } from './batching/batch-graph.ts';
 export type { BatchedGraph } from './batching/batch-graph.ts';
 export { splitFrozen } from './freeze/split-frozen.ts';
 export type { FoldedValue, FrozenSplit } from './freeze/split-frozen.ts';
-export { removeDead } from './passes/remove-dead.ts';
+export * from './passes/index.ts';
+export * from './rewrite/index.ts';

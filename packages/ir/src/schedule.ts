@@ -104,6 +104,8 @@ export type Decision = { readonly stage?: string } & (
       readonly strides: string;
       readonly reason: string;
     }
+  /** Parts of a graph that a rule has put others in the place of. */
+  | { readonly kind: 'rewritten'; readonly rule: string; readonly count: number; readonly reason: string }
   /** Values of the forward pass that are kept for the backward pass, or computed again there: bytes and operations of each. */
   | {
       readonly kind: 'kept' | 'recomputed';

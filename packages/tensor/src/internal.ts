@@ -46,6 +46,8 @@ export type { AdaptedCall, TraceOptions } from './trace/trace-options.ts';
 export type { OutputAlias } from './trace/output-aliases.ts';
 export type { TracedInput, TraceResult } from './trace/trace-result.ts';
 export { trace } from './trace/trace.ts';
+export { traceOver } from './trace/trace-over.ts';
+export type { TracedOver } from './trace/trace-over.ts';
 export type { TracedFunction, TraceFunctionOptions } from './trace/trace.ts';
 export { replayGraph } from './autograd/call-gradient.ts';
 export { changedInPlace } from './autograd/errors.ts';

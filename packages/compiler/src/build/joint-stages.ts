@@ -2,12 +2,12 @@
 // Graphs without a backward pass go through them as they are, but for a bound on memory, which holds for every graph.
 import { dtypeInfo } from '@tsinductor/base';
 import type { Form, Stage } from '@tsinductor/base';
-import type { Config, Hook } from '@tsinductor/config';
-import { jointGraph, partition, verifyGraph } from '@tsinductor/graph';
+import type { Config } from '@tsinductor/config';
+import { jointGraph, partition } from '@tsinductor/graph';
 import type { Graph, PartitionChoice } from '@tsinductor/graph';
 import { add, evaluateIndex, int, multiply } from '@tsinductor/ir';
 import type { Schedule } from '@tsinductor/ir';
-import { badJointPass } from '../errors.ts';
+import { contextFor, passed } from '../passes/graph-pass.ts';
 
 interface Context {
   readonly config: Config;
@@ -24,24 +24,10 @@ const passStage = (
   makes: form,
   run: (graph, { config }) => {
     const hook = config[setting];
-    return hook === null || jointGraph(graph) === undefined ? graph : passed(graph, hook, setting);
+    if (hook === null || jointGraph(graph) === undefined) return graph;
+    return passed(graph, hook, { setting, context: contextFor('primitives', graph, config.patternMatcher) });
   },
 });
-
-/** Throws UserError CUSTOM_JOINT_PASS for what is no graph, or has other inputs or outputs. */
-function passed(graph: Graph, { run }: Hook, setting: string): Graph {
-  const given = (run as (graph: Graph) => unknown)(graph) as Graph | null | undefined;
-  if (!Array.isArray(given?.nodes) || !Array.isArray(given.outputs)) throw badJointPass(setting, 'it gave no graph');
-  const inputs = ({ nodes }: Graph): number => nodes.filter(({ kind }) => kind === 'placeholder').length;
-  if (inputs(given) !== inputs(graph) || given.outputs.length !== graph.outputs.length)
-    throw badJointPass(setting, 'its graph has other inputs or outputs than the one that it was given');
-  try {
-    verifyGraph(given, { primitivesOnly: true });
-  } catch (cause) {
-    throw badJointPass(setting, 'what it gave keeps not to the laws of graphs', cause);
-  }
-  return given;
-}
 
 export const jointPrePass = (form: Form<Graph>): JointStage<Context> =>
   passStage(form, {

@@ -10,7 +10,7 @@ import { bindingFor, generateCpp, kernelStages as cppKernelStages } from '@tsind
 import type { BindOptions, CppProgram, CpuTarget } from '@tsinductor/codegen-cpp';
 import { generateCuda, kernelStages as cudaKernelStages } from '@tsinductor/codegen-cuda';
 import type { CudaProgram, CudaTarget } from '@tsinductor/codegen-cuda';
-import { graphPasses, primitivesForm } from '@tsinductor/graph';
+import { graphPasses, latePasses, primitivesForm } from '@tsinductor/graph';
 import type { Graph } from '@tsinductor/graph';
 import { printProgram, verifyProgram } from '@tsinductor/ir';
 import type { LoopNode, LoopProgram, Schedule } from '@tsinductor/ir';
@@ -20,8 +20,9 @@ import type { Measure } from '@tsinductor/scheduler';
 import type { Config } from '@tsinductor/config';
 import { indexIntoNothing, unknownStage } from '../errors.ts';
 import type { TracedGraph } from '../request.ts';
+import { postGradPostPass, postGradPrePass } from '../passes/post-grad.ts';
 import { jointPostPass, jointPrePass, partitionStage } from './joint-stages.ts';
-import { loweringOf, optimizeOf } from './stage-options.ts';
+import { lateOf, loweringOf, optimizeOf } from './stage-options.ts';
 
 /** What scheduling goes by. */
 interface PlanContext {
@@ -147,6 +148,9 @@ export const planPipeline = (forTarget: ForTarget = {}): Pipeline<TracedGraph, S
     .then(
       partitionStage(primitivesForm, (graph, { config }: PlanContext) => scheduling(forTarget).run(graph, { config })),
     )
+    .then(postGradPrePass(primitivesForm))
+    .through(latePasses, ({ config }) => lateOf(config))
+    .then(postGradPostPass(primitivesForm))
     .through(scheduling(forTarget), (context) => context);
 
 /** From primitives to the schedule. */

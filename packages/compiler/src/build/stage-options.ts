@@ -2,7 +2,7 @@
 import type { Positions } from '@tsinductor/codegen';
 import type { CpuTarget } from '@tsinductor/codegen-cpp';
 import type { Config } from '@tsinductor/config';
-import type { OptimizeOptions } from '@tsinductor/graph';
+import type { GraphPassName, OptimizeOptions } from '@tsinductor/graph';
 import type { LoweringOptions } from '@tsinductor/lowering';
 import type { NativeMachine } from './machine.ts';
 
@@ -39,6 +39,21 @@ export const loweringOf = (config: Config): Omit<LoweringOptions, 'hasLanes'> =>
 /** Rows of this size leave the second-level cache before they are walked again. */
 const LONG_ROW_BYTES = 1 << 20;
 
-/** What the settings say of graphs of primitives. */
-export const optimizeOf = (config: Config): OptimizeOptions =>
-  config.onlineSoftmax ? { onlineSoftmax: { leastBytes: LONG_ROW_BYTES } } : {};
+/** What the settings say of the passes that every graph of primitives goes through. */
+export function optimizeOf({ useJointGraphPasses, jointGraphConstantFolding, useDce }: Config): OptimizeOptions {
+  const without = new Set<GraphPassName>([
+    ...(useJointGraphPasses ? [] : (['fold-constants', 'cancel-views', 'share-common'] as const)),
+    ...(jointGraphConstantFolding ? [] : (['fold-constants'] as const)),
+    ...(useDce ? [] : (['remove-dead'] as const)),
+  ]);
+  return without.size === 0 ? {} : { without };
+}
+
+/** What the settings say of those that follow. */
+export function lateOf(config: Config): OptimizeOptions {
+  if (!config.usePostGradPasses || !config.patternMatcher) return {};
+  return {
+    selectsForScatters: config.optimizeScatterUponConstTensor,
+    ...(config.onlineSoftmax && { onlineSoftmax: { leastBytes: LONG_ROW_BYTES } }),
+  };
+}

@@ -346,7 +346,7 @@ export class CompiledCode {
       const config = this.#settings.config();
       const isVariable = (path: string): boolean =>
         (dynamic ?? this.#changing.hasNumber(path)) && !path.startsWith('captures');
-      const tracing = { isDynamic, keepScalars: config.alwaysKeepTensorConstants, isVariable };
+      const tracing = { isDynamic, config, isVariable };
       const { traced, notes, functions } = withoutGradients(() => traceWatching(call, tracing));
       for (const note of [...notes, ...whyNotFrozen(traced, config)]) this.#notes.add(note);
       if (!('error' in traced)) {

@@ -15,6 +15,7 @@ import { isContiguous } from './guard.ts';
 import { recordedIn } from './recorded-tensors.ts';
 import { refuseDeferred } from './result.ts';
 import type { GraphReport } from '../report.ts';
+import { graphAfterPasses } from '../passes/pre-grad.ts';
 import type { PrepareRequest, TracedGraph } from '../request.ts';
 
 /** What a function's segments need of the compiled function. */
@@ -88,7 +89,8 @@ export class SegmentedCode implements SegmentHost {
     if (cause !== undefined) this.#function.noteBreak(cause);
     if (!this.#function.mayCompile() || !this.#mayCompile(key)) return { choice, guards: [], run: undefined };
     const primitives = decompose(graph, sizes);
-    const resolved = { graph: resolveSizes(graph, sizes), primitives: resolveSizes(primitives, sizes) };
+    const found = { graph: resolveSizes(graph, sizes), primitives: resolveSizes(primitives, sizes) };
+    const resolved = graphAfterPasses(found, { config: this.#function.config(), isFrozen: () => false, inputs });
     const executable = this.#function.prepare(resolved, { examples: inputs, placement });
     const segment: CompiledSegment = {
       choice,

@@ -1,5 +1,7 @@
 // Tracing a call, and what it reads of objects that the function closes over.
+import type { Config } from '@tsinductor/config';
 import { isTensor } from '@tsinductor/tensor';
+import { afterPasses } from '../passes/pre-grad.ts';
 import type { Helper } from './called-helpers.ts';
 import { traceCall } from './generalise.ts';
 import { anything } from './outer-content.ts';
@@ -15,16 +17,23 @@ interface Watched {
 }
 
 /** A traced call, whose guards have what was read around the function. Throws UserError TRACE_WRITE where it writes there. */
-export function traceWatching(call: Call, tracing: Omit<Tracing, 'around'>): Watched {
+export function traceWatching(
+  call: Call,
+  { config, ...tracing }: Omit<Tracing, 'around' | 'keepScalars'> & { readonly config: Config },
+): Watched {
   const { fn, scope } = call;
   const captures: readonly unknown[] = Object.values(scope.captures ?? {});
   const watch = watchAround(fn, [scope.this, ...scope.arguments, ...captures]);
-  const { traced, notes } = traceCall(call, { ...tracing, around: (run) => watch.during(run) });
+  const { traced, notes } = traceCall(call, {
+    ...tracing,
+    keepScalars: config.alwaysKeepTensorConstants,
+    around: (run) => watch.during(run),
+  });
   if ('error' in traced) return { traced, notes, functions: [] };
   // What `captures` gives is read again at every call.
   const given = new Set(captures.filter(isTensor));
   const outerReads = watch.reads().flatMap((read) => withoutGiven(read, given));
-  return { traced: { ...traced, outerReads }, notes, functions: watch.functions() };
+  return { traced: { ...afterPasses(traced, config), outerReads }, notes, functions: watch.functions() };
 }
 
 /** A read, but for the tensors that are given. */

@@ -83,7 +83,7 @@ class Splitting {
   split(): FrozenSplit | undefined {
     this.#findFolded();
     if (this.#folded.size === 0) return undefined;
-    const { outputs, mutations } = this.#graph;
+    const { outputs, mutations, decisions } = this.#graph;
     const open = this.#placeholders.filter((_, position) => !this.#isFrozen(position)).map(firstOf);
     const part = extractGraph(this.#graph, {
       inputs: open,
@@ -102,7 +102,7 @@ class Splitting {
     const fold: FrozenSplit['fold'] = (positions) => this.#graphOf(positions.map((position) => at(folded, position)));
     return {
       folded: folded.map((value) => this.#valueOf(value)),
-      rest: { ...part.graph, mutations: placed },
+      rest: { ...part.graph, mutations: placed, ...(decisions && { decisions }) },
       inputs,
       fold,
     };

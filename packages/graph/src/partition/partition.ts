@@ -82,7 +82,7 @@ function requireWithin(least: number, limit: number, how: string): void {
 
 const decided = (plan: Plan, plans: readonly Plan[], context: { joint: JointGraph; costs: ValueCosts }): Graph => ({
   ...plan.graph,
-  decisions: decisionsOf(plan, plans, context),
+  decisions: [...(plan.graph.decisions ?? []), ...decisionsOf(plan, plans, context)],
 });
 
 /** The nodes that a program's own partitioner keeps. */

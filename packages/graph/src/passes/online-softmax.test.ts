@@ -5,13 +5,13 @@ import { scalar } from '../argument-reader.ts';
 import type { ValueRef } from '../graph.ts';
 import { GraphBuilder } from '../graph-builder.ts';
 import { contiguousMeta } from '../shape.ts';
-import { optimize } from './optimize.ts';
+import { latePasses, optimize } from './optimize.ts';
 
 /** The calls of a graph after the passes, where rows of 64 bytes are long. */
 function callsOf(shape: readonly Index[], build: (b: GraphBuilder, x: ValueRef) => ValueRef): readonly string[] {
   const b = new GraphBuilder({ expand: true });
   b.output(build(b, b.placeholder('x', contiguousMeta(shape, 'f32'))));
-  const { nodes } = optimize(b.finish(), { onlineSoftmax: { leastBytes: 64 } });
+  const { nodes } = latePasses.run(optimize(b.finish()), { onlineSoftmax: { leastBytes: 64 } });
   return nodes.flatMap((node) => (node.kind === 'call' ? [node.target] : []));
 }
 

@@ -1,4 +1,4 @@
-// The list of graph passes, in order. Each is a pure function from graph to graph; those that open ground for each other run
+// The lists of graph passes, in order. Each is a pure function from graph to graph; those that open ground for each other run
 // in two rounds.
 import { Pipeline } from '@tsinductor/base';
 import type { Form, Stage, Watch } from '@tsinductor/base';
@@ -10,12 +10,20 @@ import { foldConstants } from './fold-constants.ts';
 import { onlineSoftmax } from './online-softmax.ts';
 import type { OnlineSoftmax } from './online-softmax.ts';
 import { removeDead } from './remove-dead.ts';
+import { selectForScatter } from './select-for-scatter.ts';
 import { shareCommon } from './share-common.ts';
 
 /** What is done only where it is asked for. */
 export interface OptimizeOptions {
   readonly onlineSoftmax?: OnlineSoftmax;
+  /** Choices in the place of scatters of one element per row. */
+  readonly selectsForScatters?: boolean;
+  /** Passes that are left out, for those who look for what a pass does. */
+  readonly without?: ReadonlySet<GraphPassName>;
 }
+
+/** What is done to every graph, unless it is left out. */
+export type GraphPassName = 'fold-constants' | 'cancel-views' | 'share-common' | 'remove-dead';
 
 type GraphPass = Stage<Graph, Graph, OptimizeOptions>;
 
@@ -28,33 +36,17 @@ export const primitivesForm: Form<Graph> = {
   },
 };
 
-const foldPass: GraphPass = {
-  name: 'fold-constants',
-  doc: 'arithmetic on constants',
+const always = (name: GraphPassName, doc: string, run: (graph: Graph) => Graph): GraphPass => ({
+  name,
+  doc,
   makes: primitivesForm,
-  run: foldConstants,
-};
+  run: (graph, { without }) => (without?.has(name) === true ? graph : run(graph)),
+});
 
-const viewsPass: GraphPass = {
-  name: 'cancel-views',
-  doc: 'views and casts that undo each other',
-  makes: primitivesForm,
-  run: cancelViews,
-};
-
-const sharePass: GraphPass = {
-  name: 'share-common',
-  doc: 'common subexpressions',
-  makes: primitivesForm,
-  run: shareCommon,
-};
-
-const deadPass: GraphPass = {
-  name: 'remove-dead',
-  doc: 'calls that nothing needs',
-  makes: primitivesForm,
-  run: removeDead,
-};
+const foldPass = always('fold-constants', 'arithmetic on constants', foldConstants);
+const viewsPass = always('cancel-views', 'views and casts that undo each other', cancelViews);
+const sharePass = always('share-common', 'common subexpressions', shareCommon);
+const deadPass = always('remove-dead', 'calls that nothing needs', removeDead);
 
 const softmaxPass: GraphPass = {
   name: 'online-softmax',
@@ -62,6 +54,13 @@ const softmaxPass: GraphPass = {
   makes: primitivesForm,
   run: (graph, options) =>
     options.onlineSoftmax === undefined ? graph : removeDead(onlineSoftmax(graph, options.onlineSoftmax)),
+};
+
+const scatterPass: GraphPass = {
+  name: 'select-for-scatter',
+  doc: 'a scatter of one element per row into a constant is a choice',
+  makes: primitivesForm,
+  run: (graph, { selectsForScatters }) => (selectsForScatters === true ? selectForScatter(graph) : graph),
 };
 
 const again = (pass: GraphPass): GraphPass => ({ ...pass, name: `${pass.name}-again` });
@@ -74,8 +73,10 @@ export const graphPasses: Pipeline<Graph, Graph, OptimizeOptions> = Pipeline.of(
   .then(again(foldPass))
   .then(again(viewsPass))
   .then(again(sharePass))
-  .then(again(deadPass))
-  .then(softmaxPass);
+  .then(again(deadPass));
+
+/** What is done after that where the settings ask for it, when what is computed for gradients is decided as well. */
+export const latePasses: Pipeline<Graph, Graph, OptimizeOptions> = Pipeline.of(scatterPass).then(softmaxPass);
 
 export const optimize = (graph: Graph, options: OptimizeOptions = {}, watch?: Watch): Graph =>
   graphPasses.run(graph, options, watch);

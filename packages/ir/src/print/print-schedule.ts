@@ -98,6 +98,10 @@ export function printDecision(decision: Decision): string {
       return `${decision.buffer} reuses ${decision.of}: ${decision.reason}`;
     case 'padded':
       return `${decision.isDone ? 'padded' : 'not padded'} ${decision.buffer} to strides [${decision.strides}]: ${decision.reason}`;
+    case 'rewritten': {
+      const { rule, count, reason } = decision;
+      return `rewrote ${String(count)} ${count === 1 ? 'part' : 'parts'} by ${rule}: ${reason}`;
+    }
     case 'kept':
     case 'recomputed': {
       const { kind, value, count, bytes, operations, reason } = decision;

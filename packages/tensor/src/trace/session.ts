@@ -7,8 +7,8 @@
 // which. Every node carries the user's line.
 import { at } from '@tsinductor/base';
 import type { DType, SourceLocation } from '@tsinductor/base';
-import { GraphBuilder, SizeEnvironment } from '@tsinductor/graph';
-import type { Graph, Meta, OriginMarks, ValueRef } from '@tsinductor/graph';
+import { GraphBuilder } from '@tsinductor/graph';
+import type { Graph, Meta, OriginMarks, SizeEnvironment, ValueRef } from '@tsinductor/graph';
 import { int } from '@tsinductor/ir';
 import type { Alias } from '../alias.ts';
 import type { BoundCall } from '../bound-call.ts';
@@ -55,7 +55,7 @@ import { recordHost } from './record-host.ts';
 import { recordLaunch } from './record-launch.ts';
 import { literalTensor, recordLiteral } from './record-literal.ts';
 import { placementOf } from './placement.ts';
-import { optionsWithin } from './trace-options.ts';
+import { optionsWithin, sizesOf } from './trace-options.ts';
 import type { AdaptedCall, TraceOptions } from './trace-options.ts';
 import { aliasesOfCall, argumentMeta, valueOf, viewThrough, writeThrough } from './traced-memory.ts';
 import type { Memory, TracedView } from './traced-memory.ts';
@@ -87,7 +87,7 @@ export class TraceSession implements Recorder {
     [this.#options, this.#leaving] =
       outer === undefined ? [options, new GraphLeaving()] : [optionsWithin(outer, outer.#options), outer.#leaving];
     this.#recorder = owner?.recorder ?? this;
-    this.sizes = (owner ?? outer)?.sizes ?? new SizeEnvironment();
+    this.sizes = sizesOf(options);
     this.#locate = owner === undefined ? knownLocation : () => owner.locate();
     const marks = (): OriginMarks => processState.gradients.marks;
     this.builder = new GraphBuilder({ sizes: this.sizes, locate: this.#locate, marks });

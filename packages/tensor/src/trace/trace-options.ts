@@ -1,6 +1,7 @@
 // What a trace session is told: who it records for, and what becomes of literals.
 import type { DType, SourceLocation } from '@tsinductor/base';
-import type { Meta, SizeEnvironment } from '@tsinductor/graph';
+import { SizeEnvironment } from '@tsinductor/graph';
+import type { Meta } from '@tsinductor/graph';
 import type { BoundCall } from '../bound-call.ts';
 import type { Recorder } from '../recorder.ts';
 import type { Reader } from '../symbolic-shape.ts';
@@ -45,8 +46,14 @@ export interface TraceOptions {
   readonly sawLiteral?: (bytes: Uint8Array, meta: { readonly dtype: DType; readonly shape: readonly number[] }) => void;
   /** Whether the program may read the size of an axis, by this function of ours, as a number for the hints and without fixing it. */
   readonly readsFreely?: (axis: number, reader: Reader) => boolean;
+  /** Symbolic sizes that inputs have already, and what was asked of them. */
+  readonly sizes?: SizeEnvironment;
   /** Set: the session records the body of a loop or a branch within that trace. */
   readonly outer?: TraceSession;
   /** Set: the session records a segment, and its tensors belong to that recorder. */
   readonly owner?: SegmentOwner;
 }
+
+/** The symbolic sizes that a session records with. */
+export const sizesOf = ({ owner, outer, sizes }: TraceOptions): SizeEnvironment =>
+  (owner ?? outer)?.sizes ?? sizes ?? new SizeEnvironment();

@@ -1,0 +1,187 @@
+// Equal calls that do not depend on each other, as one call over all of them: PyTorch's batch fusions
+// (torch/_inductor/fx_passes/group_batch_fusion.py). In and out: a graph as traced.
+//
+// Calls are taken together where they stand at the same depth of the graph, counted in calls from its inputs: no two such calls
+// depend on each other, and neither do the groups of them.
+import { at, stableStringify } from '@tsinductor/base';
+import { add, int } from '@tsinductor/ir';
+import type { Index } from '@tsinductor/ir';
+import { isValue, valueKey, valuesOf } from '../argument-reader.ts';
+import type { Composer } from '../composer.ts';
+import type { Graph, NodeId, ValueRef } from '../graph.ts';
+import type { CallNode } from '../passes/rebuild.ts';
+import { one, product } from '../shape.ts';
+import { usedBy } from './match.ts';
+import { metaIn, partGraph } from './part.ts';
+import type { PartContext } from './part.ts';
+import { replaceParts, withNote } from './replace.ts';
+import type { Replaced } from './replace.ts';
+
+interface Batching {
+  readonly target: string;
+  /** Equal for calls that can be one; undefined: the call stays. */
+  readonly key: (graph: Graph, call: CallNode) => string | undefined;
+  /** One call's results each. `calls` have their arguments among the part's inputs. */
+  readonly together: (c: Composer, calls: readonly CallNode[]) => readonly ValueRef[];
+}
+
+const metasOf = (graph: Graph, { args, attrs }: CallNode): string =>
+  stableStringify([
+    args.map((arg) => (isValue(arg) ? [metaIn(graph, arg).shape, metaIn(graph, arg).dtype] : arg)),
+    attrs,
+  ]);
+
+/** Only what has tensors of axes can be stacked by these: the first argument, and no number among the others. */
+const overTensors = (graph: Graph, call: CallNode): string | undefined => {
+  const [first] = call.args;
+  const isSo = first !== undefined && isValue(first) && metaIn(graph, first).shape.length > 0;
+  return isSo && call.args.every((arg) => arg === null || isValue(arg)) ? metasOf(graph, call) : undefined;
+};
+
+const argument = (call: CallNode, position: number): ValueRef | undefined => {
+  const arg = call.args[position];
+  return arg !== undefined && isValue(arg) ? arg : undefined;
+};
+
+const column = (calls: readonly CallNode[], position: number): readonly ValueRef[] =>
+  calls.flatMap((call) => argument(call, position) ?? []);
+
+const stacked = (c: Composer, values: readonly ValueRef[]): ValueRef => c.call('stack', [values], { dim: 0 });
+const unbound = (c: Composer, value: ValueRef): readonly ValueRef[] => c.callAll('unbind', [value], { dim: 0 });
+
+/** [calls, ...] with axes of size 1 between the first and the others, so that it goes with a value of `rank` axes per call. */
+function besideRows(c: Composer, value: ValueRef, rank: number): ValueRef {
+  const [calls = one, ...own] = c.shape(value);
+  return c.reshape(value, [calls, ...new Array<Index>(rank - own.length).fill(one), ...own]);
+}
+
+const linear: Batching = {
+  target: 'linear',
+  key: (graph, call) => {
+    const [x, weight] = [argument(call, 0), argument(call, 1)];
+    const isPlain = x !== undefined && weight !== undefined && metaIn(graph, weight).shape.length === 2;
+    return isPlain ? overTensors(graph, call) : undefined;
+  },
+  together: (c, calls) => {
+    const [inputs, weights] = [stacked(c, column(calls, 0)), stacked(c, column(calls, 1))];
+    const [count = one, ...shape] = c.shape(inputs);
+    const [width, outputs] = [at(shape, shape.length - 1), at(c.shape(weights), 1)];
+    const rows = c.reshape(inputs, [count, product(shape.slice(0, -1)), width]);
+    const products = c.call('bmm', [rows, c.call('transpose', [weights], { dim0: 1, dim1: 2 })]);
+    const biases = column(calls, 2);
+    const sums = biases.length === 0 ? products : c.op('add', products, besideRows(c, stacked(c, biases), 2));
+    return unbound(c, c.reshape(sums, [count, ...shape.slice(0, -1), outputs]));
+  },
+};
+
+/** Layers over the same tensor: one layer, whose outputs are those of all. */
+const linearLhs: Batching = {
+  target: 'linear',
+  key: (graph, call) => {
+    const [x, weight] = [argument(call, 0), argument(call, 1)];
+    if (x === undefined || weight === undefined || metaIn(graph, weight).shape.length !== 2) return undefined;
+    return stableStringify([valueKey(x), metaIn(graph, weight).dtype, argument(call, 2) === undefined]);
+  },
+  together: (c, calls) => {
+    const [x = at(column(calls, 0), 0)] = column(calls, 0);
+    const [weights, biases] = [column(calls, 1), column(calls, 2)];
+    const bias = biases.length === 0 ? null : c.cat(biases, 0);
+    const whole = c.call('linear', [x, c.cat(weights, 0), bias]);
+    const dim = c.rank(whole) - 1;
+    let start: Index = int(0);
+    return weights.map((weight) => {
+      const end = add(start, c.size(weight, 0));
+      const part = c.call('contiguous', [c.slice(whole, dim, { start, end })]);
+      start = end;
+      return part;
+    });
+  },
+};
+
+const layerNorm: Batching = {
+  target: 'layerNorm',
+  key: overTensors,
+  together: (c, calls) => {
+    const inputs = stacked(c, column(calls, 0));
+    const rank = c.rank(inputs) - 1;
+    const { attrs } = at(calls, 0);
+    const normal = c.call('layerNorm', [inputs, null, null], attrs);
+    const [weights, biases] = [column(calls, 1), column(calls, 2)];
+    const scaled = weights.length === 0 ? normal : c.op('mul', normal, besideRows(c, stacked(c, weights), rank));
+    const shifted = biases.length === 0 ? scaled : c.op('add', scaled, besideRows(c, stacked(c, biases), rank));
+    return unbound(c, shifted);
+  },
+};
+
+const pointwise = (target: string): Batching => ({
+  target,
+  key: overTensors,
+  together: (c, calls) => unbound(c, c.call(target, [stacked(c, column(calls, 0))], at(calls, 0).attrs)),
+});
+
+export const batchings: Readonly<Record<string, Batching>> = {
+  batch_linear: linear,
+  batch_linear_lhs: linearLhs,
+  batch_layernorm: layerNorm,
+  batch_tanh: pointwise('tanh'),
+  batch_relu: pointwise('relu'),
+  batch_sigmoid: pointwise('sigmoid'),
+};
+
+/** `rule` is one of `batchings`; a group has at least `least` calls. */
+export function batchCalls(
+  graph: Graph,
+  rule: string,
+  { least, context }: { least: number; context: PartContext },
+): Graph {
+  const batching = batchings[rule];
+  if (batching === undefined) return graph;
+  const depths = depthsOf(graph);
+  const groups = new Map<string, CallNode[]>();
+  for (const node of graph.nodes) {
+    if (node.kind !== 'call' || node.target !== batching.target) continue;
+    const key = batching.key(graph, node);
+    if (key === undefined) continue;
+    const { isConstant, pass, region } = node.origin;
+    const place = `${String(depths[node.id])} ${[isConstant, pass, region].map(String).join()} ${key}`;
+    groups.set(place, [...(groups.get(place) ?? []), node]);
+  }
+  const parts = [...groups.values()].flatMap((calls) =>
+    calls.length < least ? [] : partOf(graph, calls, { batching, context, rule }),
+  );
+  const replaced = parts.length === 0 ? undefined : replaceParts(graph, parts);
+  if (replaced === undefined) return graph;
+  return withNote(replaced, { rule, count: parts.length, reason: 'equal calls are one over all of them' });
+}
+
+/** How many calls there are at most on a way from an input to a node. */
+function depthsOf(graph: Graph): readonly number[] {
+  const depths: number[] = [];
+  for (const node of graph.nodes)
+    depths.push(usedBy(node).reduce((depth, value) => Math.max(depth, at(depths, value.node) + 1), 0));
+  return depths;
+}
+
+function partOf(
+  graph: Graph,
+  calls: readonly CallNode[],
+  { batching, context, rule }: { batching: Batching; context: PartContext; rule: string },
+): readonly Replaced[] {
+  const inputs = [
+    ...new Map(calls.flatMap(({ args }) => valuesOf(args)).map((value) => [valueKey(value), value])).values(),
+  ];
+  const outputs = calls.map(({ id }): ValueRef => ({ kind: 'value', node: id, result: 0 }));
+  const by = partGraph(graph, inputs, {
+    context,
+    build: (c, standIns) => {
+      const own = new Map(inputs.map((value, position) => [valueKey(value), at(standIns, position)]));
+      const over = calls.map((call) => ({
+        ...call,
+        args: call.args.map((arg) => (isValue(arg) ? (own.get(valueKey(arg)) ?? arg) : arg)),
+      }));
+      return batching.together(c, over).map((value) => c.call('contiguous', [value]));
+    },
+  });
+  if (by === undefined) return [];
+  return [{ by, inputs, outputs, rule, nodes: new Set<NodeId>(calls.map(({ id }) => id)) }];
+}

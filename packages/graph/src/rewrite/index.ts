@@ -1,0 +1,8 @@
+// What rewrites graphs by rules: re-exports only.
+export { batchCalls, batchings } from './batch-calls.ts';
+export { dropRoundTrips, roundTrips } from './drop-round-trips.ts';
+export { foldBinaries, foldNorms } from './fold-into-weights.ts';
+export { Matcher, usersOf } from './match.ts';
+export type { Match, Pattern } from './match.ts';
+export { apart, replaceParts, standsAlone, withNote } from './replace.ts';
+export type { Replaced } from './replace.ts';

@@ -1,0 +1,38 @@
+// A graph to put in a part's place, built call by call. In: the values of the graph that it takes, and what to build of stand-ins for
+// them. Out: the graph; undefined where it would ask of symbolic sizes what nobody guards.
+import { at, isTsInductorError } from '@tsinductor/base';
+import { Composer } from '../composer.ts';
+import type { Graph, Meta, ValueRef } from '../graph.ts';
+import { GraphBuilder } from '../graph-builder.ts';
+import type { SizeEnvironment } from '../size-environment.ts';
+
+/** What is known of the graph that the part is of. */
+export interface PartContext {
+  /** Its symbolic sizes, of which nothing was asked. */
+  readonly sizes: () => SizeEnvironment;
+}
+
+export const metaIn = ({ nodes }: Pick<Graph, 'nodes'>, { node, result }: ValueRef): Meta =>
+  at(at(nodes, node).results, result);
+
+export function partGraph(
+  graph: Graph,
+  inputs: readonly ValueRef[],
+  {
+    context,
+    build,
+  }: { context: PartContext; build: (c: Composer, inputs: readonly ValueRef[]) => readonly ValueRef[] },
+): Graph | undefined {
+  const sizes = context.sizes();
+  const builder = new GraphBuilder({ sizes });
+  const standIns = inputs.map((value, position) =>
+    builder.placeholder(`input${String(position)}`, metaIn(graph, value)),
+  );
+  try {
+    builder.output(...build(new Composer(builder), standIns));
+  } catch (error) {
+    if (isTsInductorError(error)) return undefined;
+    throw error;
+  }
+  return sizes.guardCount > 0 ? undefined : builder.finish();
+}

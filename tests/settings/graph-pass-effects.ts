@@ -1,0 +1,190 @@
+// The effects of the settings of graph passes, seen in what passes did, in the graph of a stage, and in results.
+import { expect } from '@jest/globals';
+import { cat, graphPass, nn, ones, randn, replacement, stack, tensor } from 'tsinductor';
+import type { Graph, Tensor } from 'tsinductor';
+import { compiledWith, reportOf } from './effect.ts';
+import type { Effect, Options } from './effect.ts';
+
+type Program = (...inputs: Tensor[]) => unknown;
+
+/** What rules did, by name. */
+function rewritten(fn: Program, inputs: readonly Tensor[], options: Options): readonly string[] {
+  const { decisions } = reportOf(fn, inputs, { fxPassesNumericCheck: 1e-4, ...options });
+  return decisions.flatMap((one) => (one.kind === 'rewritten' ? [one.rule] : []));
+}
+
+/** How often operators stand in the graph of primitives when it is simplified. */
+function simplified(fn: Program, inputs: readonly Tensor[], options: Options): (target: string) => number {
+  const text = reportOf(fn, inputs, options).showStage?.('remove-dead-again') ?? '';
+  return (target) => text.split(` = ${target}(`).length - 1;
+}
+
+const x = randn([4, 6]);
+const three = [0, 1, 2].map(() => randn([5, 6]));
+
+const towers = (input: Tensor, ...weights: Tensor[]): Tensor =>
+  weights.reduce((sum, w, position) => sum.add(nn.functional.linear(input.mul(position + 1), w).tanh()), input.sum());
+const heads = (input: Tensor, ...weights: Tensor[]): Tensor[] => weights.map((w) => nn.functional.linear(input, w));
+
+const doubling = graphPass('doubling', [
+  replacement('doubled sine', {
+    like: [{ shape: [2] }],
+    search: (t: Tensor) => t.sin(),
+    replace: (t: Tensor) => t.sin().mul(2),
+  }),
+]);
+const sine = (input: Tensor): Tensor => input.sin();
+const isDoubled = (options: Options): boolean => (compiledWith(sine, options)(ones([1])).item() as number) > 1;
+
+const image = randn([1, 3, 6, 6]);
+const kernel = randn([4, 3, 3, 3]);
+const [mean, variance] = [randn([4]), randn([4]).square().add(0.5)];
+const normalised = (input: Tensor): Tensor =>
+  nn.functional.batchNorm(nn.functional.conv2d(input, kernel), mean, variance);
+const scaled = (input: Tensor): Tensor => nn.functional.linear(input, at(three, 0)).mul(2).add(1);
+
+const classes = tensor([1, 0, 3], { dtype: 'i64' });
+const oneHot = (index: Tensor): Tensor => nn.functional.oneHot(index, 5).mul(3);
+
+function at<T>(list: readonly T[], position: number): T {
+  const item = list[position];
+  if (item === undefined) throw new RangeError(`no item ${String(position)}`);
+  return item;
+}
+
+export const graphPassEffects = {
+  patternMatcher: () => {
+    expect(rewritten(oneHot, [classes], {})).toEqual(['select-for-scatter']);
+    expect(rewritten(oneHot, [classes], { patternMatcher: false })).toEqual([]);
+    expect(rewritten(sine, [x], { preGradCustomPass: doubling, patternMatcher: false })).toEqual([]);
+  },
+  usePreGradPasses: () => {
+    const options = { preGradFusionOptions: ['batch_linear'] };
+    expect(rewritten(towers, [x, ...three], options)).toEqual(['batch_linear']);
+    expect(rewritten(towers, [x, ...three], { ...options, usePreGradPasses: false })).toEqual([]);
+  },
+  preGradCustomPass: () => {
+    expect(isDoubled({})).toBe(false);
+    expect(isDoubled({ preGradCustomPass: doubling })).toBe(true);
+    expect(isDoubled({ preGradCustomPass: doubling, usePreGradPasses: false })).toBe(false);
+  },
+  preGradFusionOptions: () => {
+    const each = (option: string, fn: Program, ...inputs: readonly Tensor[]): void => {
+      expect(rewritten(fn, inputs, {})).toEqual([]);
+      expect(rewritten(fn, inputs, { preGradFusionOptions: [option] })).toEqual([option.replace(/:.*/, '')]);
+    };
+    each('batch_linear', towers, x, ...three);
+    each('batch_linear:3', towers, x, ...three);
+    expect(rewritten(towers, [x, ...three], { preGradFusionOptions: ['batch_linear:4'] })).toEqual([]);
+    each('batch_linear_lhs', heads, x, ...three);
+    each('batch_tanh', towers, x, ...three);
+    each('batch_relu', (...pair) => pair.map((t) => t.relu()), x, x.neg());
+    each('batch_sigmoid', (...pair) => pair.map((t) => t.sigmoid()), x, x.neg());
+    each(
+      'batch_layernorm',
+      (a, b, w) => [a, b].map((t) => nn.functional.layerNorm(t, [6], w, w)),
+      x,
+      x.neg(),
+      randn([6]),
+    );
+    each('split_cat', (a) => cat(a.split(2, 1), 1).add(1), x);
+    each('unbind_stack', (a) => stack(a.unbind(1), -1).add(1), x);
+    // In their order: once layers are one, so are their activations.
+    expect(rewritten(towers, [x, ...three], { preGradFusionOptions: ['batch_tanh', 'batch_linear'] })).toEqual([
+      'batch_tanh',
+      'batch_linear',
+    ]);
+    expect(() => rewritten(towers, [x, ...three], { preGradFusionOptions: ['batch_nothing'] })).toThrow(
+      /batch_linear_lhs/,
+    );
+  },
+  addPreGradPasses: () => {
+    expect(rewritten(towers, [x, ...three], { addPreGradPasses: ['batch_linear'] })).toEqual(['batch_linear']);
+    expect(() => rewritten(towers, [x, ...three], { addPreGradPasses: ['nothing'] })).toThrow(/batch_linear_lhs/);
+  },
+  removePreGradPasses: () => {
+    const options = { preGradFusionOptions: ['batch_tanh', 'batch_linear'], removePreGradPasses: ['batch_tanh'] };
+    expect(rewritten(towers, [x, ...three], options)).toEqual(['batch_linear']);
+  },
+  efficientConvBnEvalFxPasses: () => {
+    expect(rewritten(normalised, [image], {})).toEqual([]);
+    expect(rewritten(normalised, [image], { efficientConvBnEvalFxPasses: true })).toEqual(['conv_bn']);
+  },
+  enableLinearBinaryFolding: () => {
+    const options = { enableLinearBinaryFolding: true };
+    expect(rewritten(scaled, [x], options)).toEqual([]);
+    // The product, and then what is added to it.
+    expect(rewritten(scaled, [x], { ...options, freezing: true })).toEqual(['linear_binary', 'linear_binary']);
+  },
+  useJointGraphPasses: () => {
+    const fn = (a: Tensor): Tensor =>
+      a
+        .t()
+        .t()
+        .add(ones([4, 6]).mul(2));
+    const calls = (options: Options): ReturnType<typeof simplified> => simplified(fn, [x], options);
+    expect(calls({})('permute')).toBe(0);
+    expect(calls({ useJointGraphPasses: false })('permute')).toBe(2);
+  },
+  jointGraphConstantFolding: () => {
+    const fn = (a: Tensor): Tensor =>
+      a
+        .t()
+        .t()
+        .add(ones([4, 6]).mul(2));
+    const calls = (options: Options): ReturnType<typeof simplified> => simplified(fn, [x], options);
+    expect(calls({})('mul')).toBe(0);
+    const unfolded = calls({ jointGraphConstantFolding: false });
+    expect([unfolded('mul'), unfolded('permute')]).toEqual([1, 0]);
+  },
+  useDce: () => {
+    const fn = (a: Tensor): Tensor => {
+      a.exp();
+      return a.add(1);
+    };
+    const calls = (options: Options): ReturnType<typeof simplified> => simplified(fn, [x], options);
+    expect(calls({})('exp')).toBe(0);
+    expect(calls({ useDce: false })('exp')).toBe(1);
+  },
+  usePostGradPasses: () => {
+    expect(rewritten(oneHot, [classes], { usePostGradPasses: false })).toEqual([]);
+    expect(isDoubled({ postGradCustomPrePass: doubling, usePostGradPasses: false })).toBe(false);
+  },
+  postGradCustomPrePass: () => {
+    expect(isDoubled({ postGradCustomPrePass: doubling })).toBe(true);
+    expect(targetsSeen('postGradCustomPrePass')).toContain('scatter');
+  },
+  postGradCustomPostPass: () => {
+    expect(isDoubled({ postGradCustomPostPass: doubling })).toBe(true);
+    expect(targetsSeen('postGradCustomPostPass')).not.toContain('scatter');
+  },
+  optimizeScatterUponConstTensor: () => {
+    const kernels = (options: Options): number => reportOf(oneHot, [classes], options).kernels.length;
+    expect(kernels({})).toBe(1);
+    expect(kernels({ optimizeScatterUponConstTensor: false })).toBeGreaterThan(1);
+    const lossOf = (logits: Tensor, target: Tensor): Tensor => nn.functional.crossEntropy(logits, target);
+    expect(lossOf(randn([3, 5]), classes).numel).toBe(1);
+    const wrong = compiledWith(oneHot, {});
+    expect(() => wrong(tensor([1, 5], { dtype: 'i64' }))).toThrow(
+      /oneHot: index 5 of dim 1 is out of range for a size of 5/,
+    );
+  },
+  fxPassesNumericCheck: () => {
+    const options = { preGradCustomPass: doubling };
+    expect(() => compiledWith(sine, { ...options, fxPassesNumericCheck: 1e-4 })(x)).toThrow(
+      /preGradCustomPass: output 0 differs by 1.00 after the pass/,
+    );
+    expect(() => compiledWith(sine, { ...options, fxPassesNumericCheck: 2 })(x)).not.toThrow();
+  },
+} satisfies Record<string, Effect>;
+
+/** The operators of a graph that a pass of ours rewrites, as the program's own pass sees them. */
+function targetsSeen(setting: string): readonly string[] {
+  let seen: readonly string[] = [];
+  const run = (graph: Graph): Graph => {
+    seen = graph.nodes.flatMap((node) => (node.kind === 'call' ? [node.target] : []));
+    return graph;
+  };
+  reportOf(oneHot, [classes], { [setting]: { key: `looking at ${setting}`, run } });
+  return seen;
+}
