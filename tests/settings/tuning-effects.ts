@@ -43,24 +43,30 @@ export function restored(effect: Effect, more: Options = {}): Effect {
 
 const product = (a: Tensor, b: Tensor): Tensor => a.matmul(b);
 const operands = (): Tensor[] => [randn([96, 70]), randn([70, 90])];
+const deep = [randn([200, 2100]), randn([2100, 200])];
 
 /** What is told while a product is compiled, and what was decided of it. */
-function tunedUnder(options: Options): { readonly told: readonly string[]; readonly decisions: readonly string[] } {
+function tunedUnder(
+  options: Options,
+  inputs = operands(),
+): { readonly told: readonly string[]; readonly decisions: readonly string[] } {
   let decisions: readonly string[] = [];
   setConfig({ autotuneLocalCache: false });
   const all = { forceDisableCaches: true, ...options };
   const text = stderrOf(() => {
-    decisions = reportOf(product, operands(), all).decisions.flatMap((one) =>
-      one.kind === 'tuned' ? [one.reason] : [],
-    );
+    decisions = reportOf(product, inputs, all).decisions.flatMap((one) => (one.kind === 'tuned' ? [one.reason] : []));
   });
   return { told: text.split('\n').filter((line) => line !== ''), decisions };
 }
 
 /** The rows of a report that tell of a candidate. */
-const rowsOf = (options: Options): number =>
-  tunedUnder({ maxAutotuneGemm: true, ...options }).told.filter((line) => /^ {2}[0-9.]+ ms|^ {2}failed/.test(line))
-    .length;
+const rowsOf = (options: Options, inputs = operands()): number =>
+  tunedUnder({ maxAutotuneGemm: true, ...options }, inputs).told.filter((line) =>
+    /^ {2}[0-9.]+ ms|^ {2}failed/.test(line),
+  ).length;
+
+/** Each process takes longer than it may, so that all candidates are told of, and none is run. */
+const none = { autotuneNumChoicesDisplayed: null, maxAutotuneSubprocResultTimeoutSeconds: 0.01 };
 
 const quiet = { maxAutotuneReportChoicesStats: false };
 
@@ -77,10 +83,20 @@ export const tuningEffects = {
     expect(tunedUnder({ ...quiet, maxAutotuneGemm: true }).decisions).toEqual([expect.stringMatching(/measured now/)]);
   }),
   maxAutotuneGemmSearchSpace: restored(() => {
-    // Each process takes longer than it may, so that all are told of, and none is run.
-    const all = { autotuneNumChoicesDisplayed: null, maxAutotuneSubprocResultTimeoutSeconds: 0.01 };
-    const few = rowsOf(all);
-    expect(rowsOf({ ...all, maxAutotuneGemmSearchSpace: 'EXHAUSTIVE' })).toBeGreaterThan(few);
+    expect(rowsOf({ ...none, maxAutotuneGemmSearchSpace: 'EXHAUSTIVE' })).toBeGreaterThan(rowsOf(none));
+  }),
+  coordinateDescentTuning: restored(() => {
+    // Two values away is what the spaces of candidates do not have.
+    const far = { ...none, coordinateDescentSearchRadius: 2 };
+    expect(rowsOf({ ...far, coordinateDescentTuning: true }, deep)).toBeGreaterThan(rowsOf(far, deep));
+  }),
+  coordinateDescentCheckAllDirections: restored(() => {
+    const descent = { ...none, coordinateDescentTuning: true };
+    expect(rowsOf({ ...descent, coordinateDescentCheckAllDirections: true })).toBeGreaterThan(rowsOf(descent));
+  }),
+  coordinateDescentSearchRadius: restored(() => {
+    const descent = { ...none, coordinateDescentTuning: true };
+    expect(rowsOf({ ...descent, coordinateDescentSearchRadius: 2 }, deep)).toBeGreaterThan(rowsOf(descent, deep));
   }),
   maxAutotuneReportChoicesStats: restored(() => {
     expect(tunedUnder({ ...quiet, maxAutotuneGemm: true }).told).toEqual([]);

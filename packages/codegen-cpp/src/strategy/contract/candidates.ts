@@ -61,8 +61,7 @@ const volumesOf = (group: Group): readonly (number | undefined)[] =>
 export function candidatesOfAnySize(group: Group, target: CpuTarget, space: SearchSpace): readonly ContractPatch[] {
   const volumes = volumesOf(group);
   if (volumes.length === 0 || volumes.includes(undefined)) return [];
-  const products = productsOf(group);
-  const options = optionsFor(products, target);
+  const options = parametersOf(productsOf(group), target).map(optionsOf);
   if (space === 'DEFAULT') return [{}, ...options.flat()];
   const together = options
     .slice(0, TOGETHER)
@@ -73,29 +72,77 @@ export function candidatesOfAnySize(group: Group, target: CpuTarget, space: Sear
   return [...together, ...options.slice(TOGETHER).flat()];
 }
 
+/** One choice, with the values that there are in their order: patches, of which the one in use anyway is empty. */
+export interface ContractParameter {
+  readonly name: string;
+  readonly values: readonly ContractPatch[];
+  /** Where the empty one stands. */
+  readonly usual: number;
+}
+
+/** What coordinate descent moves along. None where there are no candidates. */
+export const contractParameters = (group: Group, target: CpuTarget): readonly ContractParameter[] =>
+  contractCandidates(group, target, 'DEFAULT').length === 0 ? [] : parametersOf(productsOf(group), target);
+
+/** What is tried of a parameter by itself: every tile, and of numbers the next ones. */
+const optionsOf = ({ name, values, usual }: ContractParameter): readonly ContractPatch[] =>
+  values.filter((_, place) => (name === 'registerTiles' ? place !== usual : Math.abs(place - usual) === 1));
+
 const volumeOf = (axes: Contract['axes']): number | undefined =>
   axes.reduce<number | undefined>((volume, { extent }) => {
     const size = staticValue(extent);
     return volume === undefined || size === undefined ? undefined : volume * size;
   }, 1);
 
-/** Other values of each choice. */
-function optionsFor(products: readonly Contract[], target: CpuTarget): readonly (readonly ContractPatch[])[] {
-  const { contractDepth, panels, blockRows, chainBytes, dotRows } = choicesFor(target);
+function parametersOf(products: readonly Contract[], target: CpuTarget): readonly ContractParameter[] {
+  const choices = choicesFor(target);
+  const { contractDepth, panels, blockRows, chainBytes, dotRows, keptRowBytes } = choices;
   const rows = Math.max(
     ...products.map(({ m, n }) => Math.min(staticValue(m.extent) ?? 1, staticValue(n.extent) ?? 1)),
   );
   const isFew = rows <= 4 * dotRows;
   const bytes = Math.max(...products.map(({ accumulate }) => dtypeInfo[accumulate].bytes));
   return [
-    tiles[target.isa].map((tile) => ({ registerTiles: { [target.isa]: tile }, fewVectorsRows: {} })),
-    [{ packedBytes: 0 }, { packedBytes: never }],
-    [{ contractDepth: contractDepth / 2 }, { contractDepth: 2 * contractDepth }],
-    [{ panels: 1 }, { panels: 2 * panels, panelBytes: bytes << 17 }],
-    [0.5, 2].map((factor) => ({
+    tileParameter(target, choices.registerTiles[target.isa]),
+    parameter('packedBytes', [{ packedBytes: 0 }], [{ packedBytes: never }]),
+    scaled('contractDepth', [4, 2, 0.5, 0.25], (factor) => ({ contractDepth: contractDepth / factor })),
+    parameter(
+      'panels',
+      [{ panels: 1 }],
+      [2, 4].map((factor) => ({ panels: factor * panels, panelBytes: (factor * bytes) << 16 })),
+    ),
+    scaled('blockRows', [0.25, 0.5, 2, 4], (factor) => ({
       blockRows: { packed: blockRows.packed * factor, inPlace: blockRows.inPlace * factor },
     })),
-    ...(isFew ? [[{ dotRows: 0 }, { dotRows: never }]] : []),
-    ...(products.length > 1 ? [[{ chainBytes: chainBytes / 2 }, { chainBytes: 2 * chainBytes }]] : []),
+    scaled('keptRowBytes', [0.25, 4], (factor) => ({ keptRowBytes: keptRowBytes * factor })),
+    parameter('prefetchedPanelRows', [{ prefetchedPanelRows: 0 }], [{ prefetchedPanelRows: never }]),
+    ...(isFew ? [parameter('dotRows', [{ dotRows: 0 }], [{ dotRows: never }])] : []),
+    ...(products.length > 1 ? [scaled('chainBytes', [0.5, 2], (factor) => ({ chainBytes: chainBytes * factor }))] : []),
   ];
+}
+
+const parameter = (
+  name: string,
+  below: readonly ContractPatch[],
+  above: readonly ContractPatch[],
+): ContractParameter => ({ name, values: [...below, {}, ...above], usual: below.length });
+
+/** `factors` are in order, half of them on either side of what is in use. */
+function scaled(
+  name: string,
+  factors: readonly number[],
+  patchOf: (factor: number) => ContractPatch,
+): ContractParameter {
+  const patches = factors.map(patchOf);
+  return parameter(name, patches.slice(0, factors.length / 2), patches.slice(factors.length / 2));
+}
+
+/** Tiles by their rows. */
+function tileParameter({ isa }: CpuTarget, usual: RegisterTile): ContractParameter {
+  const patches = (isTall: boolean): readonly ContractPatch[] =>
+    tiles[isa]
+      .filter(({ rows }) => rows > usual.rows === isTall)
+      .toSorted((a, b) => a.rows - b.rows)
+      .map((tile) => ({ registerTiles: { [isa]: tile }, fewVectorsRows: {} }));
+  return parameter('registerTiles', patches(false), patches(true));
 }

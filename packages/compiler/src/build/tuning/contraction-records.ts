@@ -2,7 +2,7 @@
 // decided. So whoever is killed loses the measurement in flight, and what was decided once is measured no more.
 import { stableHash } from '@tsinductor/base';
 import type { RecordStore } from '@tsinductor/cache';
-import type { ContractPatch, SearchSpace } from '@tsinductor/codegen-cpp';
+import type { ContractPatch } from '@tsinductor/codegen-cpp';
 import { buildFingerprint } from '../build-fingerprint.ts';
 import type { Decided, Tuning } from './tune-contractions.ts';
 
@@ -47,17 +47,16 @@ export class ContractionRecords implements Disposable {
     this.#store.write(this.#problem, nameOf(measured.patch), measured);
   }
 
-  /** One of these, and nothing else that a record says. */
-  decision(space: SearchSpace, patches: readonly ContractPatch[]): Decided | undefined {
-    const { patch, milliseconds, usual } = fieldsOf(this.#known.get(nameOf(space)));
-    const found = patches.find((one) => nameOf(one) === stableHash(patch ?? null));
-    return found !== undefined && isTime(milliseconds) && isTime(usual)
-      ? { patch: found, milliseconds, usual }
+  /** What a search of this name has found, if it is what one finds, and nothing else that a record says. */
+  decision(search: string, isFound: (patch: unknown) => boolean): Decided | undefined {
+    const { patch, milliseconds, usual } = fieldsOf(this.#known.get(search));
+    return isFound(patch) && isTime(milliseconds) && isTime(usual)
+      ? { patch: patch as ContractPatch, milliseconds, usual }
       : undefined;
   }
 
-  decide(space: SearchSpace, decided: Decided): void {
-    if (isTime(decided.milliseconds)) this.#store.write(this.#problem, nameOf(space), decided);
+  decide(search: string, decided: Decided): void {
+    if (isTime(decided.milliseconds)) this.#store.write(this.#problem, search, decided);
   }
 
   [Symbol.dispose](): void {
@@ -65,7 +64,7 @@ export class ContractionRecords implements Disposable {
   }
 }
 
-const nameOf = (what: ContractPatch | SearchSpace): string => stableHash(what);
+const nameOf = (patch: ContractPatch): string => stableHash(patch);
 
 const fieldsOf = (record: unknown): Readonly<Record<string, unknown>> =>
   typeof record === 'object' && record !== null ? (record as Readonly<Record<string, unknown>>) : {};

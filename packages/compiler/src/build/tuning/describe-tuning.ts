@@ -8,11 +8,13 @@ interface Tuned {
   readonly decision: Decided;
   /** How many candidates there were, also those that make one kernel. */
   readonly count: number;
+  /** The steps of coordinate descent. */
+  readonly walk: readonly string[];
 }
 
 export function describeTuning(
   group: string,
-  { measured, decision, count }: Tuned,
+  { measured, decision, count, walk }: Tuned,
   { builder, config }: Pick<Tuning, 'builder' | 'config'>,
 ): void {
   if (!config.maxAutotuneReportChoicesStats) return;
@@ -25,7 +27,7 @@ export function describeTuning(
   const { patch, milliseconds, usual } = decision;
   const last = `  taken: ${nameOf(patch)}, ${milliseconds.toFixed(4)} ms; the usual choices ${usual.toFixed(4)} ms, taking turns`;
   const head = `${group}: ${String(measured.length)} kernels of ${String(count)} candidates`;
-  builder.announcer.tell('autotuning', [head, ...rows, last].join('\n'), config);
+  builder.announcer.tell('autotuning', [head, ...rows, ...walk, last].join('\n'), config);
 }
 
 const timeOf = (measured: Measured): number => ('failure' in measured ? Infinity : measured.milliseconds);

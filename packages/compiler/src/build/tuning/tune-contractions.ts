@@ -1,9 +1,9 @@
 // Choices of matrix products by the clock (max-autotune): each group with products of known sizes is built with every candidate, each
 // is timed in a process of its own, and the fastest and what all groups have take turns: it is kept where it is faster then too. In: a
 // schedule. Out: the same, groups of which have choices of their own.
-import { at } from '@tsinductor/base';
-import { contractCandidates } from '@tsinductor/codegen-cpp';
-import type { ContractPatch, CpuTarget } from '@tsinductor/codegen-cpp';
+import { at, stableHash } from '@tsinductor/base';
+import { contractCandidates, contractParameters } from '@tsinductor/codegen-cpp';
+import type { ContractParameter, ContractPatch, CpuTarget } from '@tsinductor/codegen-cpp';
 import type { Config } from '@tsinductor/config';
 import type { Decision, Group, Schedule } from '@tsinductor/ir';
 import { isToolchainFailure } from '../../errors.ts';
@@ -11,6 +11,8 @@ import type { Builder } from '../builder.ts';
 import type { NativeMachine } from '../machine.ts';
 import { buildCandidates } from './candidates.ts';
 import type { Candidates } from './candidates.ts';
+import { describeWalk, isPoint, patchAt, pointOf } from './contract-points.ts';
+import { descend } from './coordinate-descent.ts';
 import { ContractionRecords } from './contraction-records.ts';
 import type { Measured } from './contraction-records.ts';
 import { describeTuning } from './describe-tuning.ts';
@@ -33,6 +35,16 @@ const leastGain = 0.03;
 
 /** What is read goes through so many times the last-level cache. */
 const coldCaches = 2;
+
+/** What stands for a search in the records: what it could find. */
+const searchOf = (config: Config): string =>
+  stableHash([
+    config.maxAutotuneGemmSearchSpace,
+    config.coordinateDescentTuning && [
+      config.coordinateDescentSearchRadius,
+      config.coordinateDescentCheckAllDirections,
+    ],
+  ]);
 
 /** Whether the settings ask for it. */
 export const tunesContractions = ({ maxAutotuneGemm }: Config): boolean => maxAutotuneGemm;
@@ -77,23 +89,22 @@ function choiceFor(problem: Problem, tuning: Tuning): Choice | undefined {
 
 function decided(problem: Problem, records: ContractionRecords, tuning: Tuning): Choice {
   const { group } = problem;
-  const { maxAutotuneGemmSearchSpace, maxAutotuneSubprocResultTimeoutSeconds: seconds } = tuning.config;
-  const patches = contractCandidates(group, tuning.target, maxAutotuneGemmSearchSpace);
-  const known = records.decision(maxAutotuneGemmSearchSpace, patches);
+  const { config, target } = tuning;
+  const patches = contractCandidates(group, target, config.maxAutotuneGemmSearchSpace);
+  const parameters = config.coordinateDescentTuning ? contractParameters(group, target) : [];
+  const search = searchOf(config);
+  const known = records.decision(search, (patch) => isAmong(patch, patches) || isPoint(patch, parameters));
   if (known !== undefined) return choiceOf(group, known, 'measured before');
-  const candidates = buildCandidates(problem, patches, tuning);
-  const measured = candidates.distinct.map(({ patch, entry }): Measured => {
-    const before = records.measured(patch, seconds);
-    if (before !== undefined) return before;
-    const timed = timedEntries(candidates, { entries: [entry], milliseconds: firstLook }, tuning);
-    const now =
-      'failure' in timed ? { patch, failure: timed.failure, seconds } : { patch, milliseconds: at(timed.times, 0) };
-    if ('times' in timed || timed.isOfCode) records.write(now);
-    return now;
-  });
-  const decision = lastTwo(candidates, measured, tuning);
-  records.decide(maxAutotuneGemmSearchSpace, decision);
-  describeTuning(group.name, { measured, decision, count: patches.length }, tuning);
+  const searched = new Searched(problem, records, tuning);
+  const measured = searched.times(patches);
+  const walk = parameters.length === 0 ? undefined : searched.descent(measured, parameters);
+  const decision = searched.lastTwo(walk?.best ?? fastest(measured), at(measured, 0));
+  records.decide(search, decision);
+  describeTuning(
+    group.name,
+    { measured: searched.measured, decision, count: patches.length, walk: walk?.text ?? [] },
+    tuning,
+  );
   return choiceOf(group, decision, 'measured now');
 }
 
@@ -114,22 +125,106 @@ function choiceOf({ name }: Group, { patch, milliseconds, usual }: Decided, when
 
 const timeOf = (measured: Measured): number => ('failure' in measured ? Infinity : measured.milliseconds);
 
-/** The fastest, where it stays the faster one when it and what all groups have take turns. */
-function lastTwo(candidates: Candidates, measured: readonly Measured[], tuning: Tuning): Decided {
-  const usual = at(measured, 0);
-  const best = measured.reduce((left, right) => (timeOf(right) < timeOf(left) ? right : left));
-  const asUsual: Decided = { patch: {}, milliseconds: timeOf(usual), usual: timeOf(usual) };
-  if (best === usual || timeOf(best) === Infinity) return asUsual;
-  const entries = [usual, best].map(({ patch }) => entryOf(candidates, patch));
-  const timed = timedEntries(candidates, { entries, milliseconds: lastLook }, tuning);
-  if ('failure' in timed) return asUsual;
-  const [before = 0, after = Infinity] = timed.times;
-  const isFaster = after < before * (1 - leastGain);
-  return { patch: isFaster ? best.patch : {}, milliseconds: isFaster ? after : before, usual: before };
+const fastest = (measured: readonly Measured[]): Measured =>
+  measured.reduce((left, right) => (timeOf(right) < timeOf(left) ? right : left));
+
+const isAmong = (patch: unknown, patches: readonly ContractPatch[]): boolean =>
+  patches.some((one) => stableHash(one) === stableHash(patch ?? null));
+
+const neverRun = (patch: ContractPatch): Measured => ({ patch, failure: 'it is not run', seconds: 0 });
+
+/** The candidates of one problem, as they are built and timed. */
+class Searched {
+  readonly #problem: Problem;
+  readonly #records: ContractionRecords;
+  readonly #tuning: Tuning;
+  readonly #measured = new Map<string, Measured>();
+
+  constructor(problem: Problem, records: ContractionRecords, tuning: Tuning) {
+    this.#problem = problem;
+    this.#records = records;
+    this.#tuning = tuning;
+  }
+
+  /** Of those that make kernels of their own, in the order of the patches. */
+  times(patches: readonly ContractPatch[]): readonly Measured[] {
+    const { maxAutotuneSubprocResultTimeoutSeconds: seconds } = this.#tuning.config;
+    const candidates = buildCandidates(this.#problem, patches, this.#tuning);
+    return candidates.distinct.map(({ patch, entry }): Measured => {
+      const found = this.#records.measured(patch, seconds) ?? this.#timed(candidates, { patch, entry });
+      this.#measured.set(stableHash(patch), found);
+      return found;
+    });
+  }
+
+  #timed(candidates: Candidates, { patch, entry }: Candidates['distinct'][number]): Measured {
+    const { maxAutotuneSubprocResultTimeoutSeconds: seconds } = this.#tuning.config;
+    const timed = timedEntries(candidates, { entries: [entry], milliseconds: firstLook }, this.#tuning);
+    const now =
+      'failure' in timed ? { patch, failure: timed.failure, seconds } : { patch, milliseconds: at(timed.times, 0) };
+    if ('times' in timed || timed.isOfCode) this.#records.write(now);
+    return now;
+  }
+
+  /** From the fastest on, one parameter at a time. */
+  descent(measured: readonly Measured[], all: readonly ContractParameter[]): Descended {
+    const { coordinateDescentSearchRadius: radius, coordinateDescentCheckAllDirections: allDirections } =
+      this.#tuning.config;
+    const parameters = this.#effective(all);
+    const walk = descend({
+      sizes: parameters.map(({ values }) => values.length),
+      start: pointOf(fastest(measured).patch, parameters),
+      radius,
+      allDirections,
+      leastGain,
+      timesOf: (points) => {
+        const patches = points.map((point) => patchAt(point, parameters));
+        const times = this.times(patches);
+        // What makes the same kernel as another point of these is no step of its own.
+        return patches.map((patch) => timeOf(times.find((one) => one.patch === patch) ?? neverRun(patch)));
+      },
+    });
+    return {
+      best: { patch: patchAt(walk.point, parameters), milliseconds: walk.time },
+      text: describeWalk(walk, parameters),
+    };
+  }
+
+  /** Those that change the kernel, with the values that make different ones. */
+  #effective(parameters: readonly ContractParameter[]): readonly ContractParameter[] {
+    return parameters.flatMap(({ name, values, usual }) => {
+      const { distinct } = buildCandidates(this.#problem, [{}, ...values], this.#tuning);
+      const kept = values.filter((value, place) => place === usual || distinct.some(({ patch }) => patch === value));
+      if (kept.length < 2) return [];
+      return [{ name, values: kept, usual: kept.findIndex((value) => value === values[usual]) }];
+    });
+  }
+
+  /** All that was measured, or was known before. */
+  get measured(): readonly Measured[] {
+    return [...this.#measured.values()];
+  }
+
+  /** The fastest, where it stays the faster one when it and what all groups have take turns. */
+  lastTwo(best: Measured, usual: Measured): Decided {
+    const asUsual: Decided = { patch: {}, milliseconds: timeOf(usual), usual: timeOf(usual) };
+    if (isUsual(best.patch) || timeOf(best) === Infinity) return asUsual;
+    const candidates = buildCandidates(this.#problem, [usual.patch, best.patch], this.#tuning);
+    if (candidates.distinct.length < 2) return asUsual;
+    const entries = candidates.distinct.map(({ entry }) => entry);
+    const timed = timedEntries(candidates, { entries, milliseconds: lastLook }, this.#tuning);
+    if ('failure' in timed) return asUsual;
+    const [before = 0, after = Infinity] = timed.times;
+    const isFaster = after < before * (1 - leastGain);
+    return { patch: isFaster ? best.patch : {}, milliseconds: isFaster ? after : before, usual: before };
+  }
 }
 
-const entryOf = ({ distinct }: Candidates, patch: ContractPatch): string =>
-  distinct.find((candidate) => candidate.patch === patch)?.entry ?? at(distinct, 0).entry;
+interface Descended {
+  readonly best: Measured;
+  /** The walk, a line for each step. */
+  readonly text: readonly string[];
+}
 
 interface Timing {
   readonly entries: readonly string[];
