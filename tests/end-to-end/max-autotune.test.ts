@@ -2,7 +2,11 @@
 import { mkdtempSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, describe, expect, test } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { openRecords } from '@tsinductor/cache';
+import type { RecordStore } from '@tsinductor/cache';
+import { tuneRecorded } from '@tsinductor/compiler';
+import { resolveConfig, withConfig } from '@tsinductor/config';
 import { compile, manualSeed, nn, randn, setConfig } from 'tsinductor';
 import type { Tensor } from 'tsinductor';
 import { useOwnCache } from './own-cache.ts';
@@ -96,5 +100,70 @@ describe('maxAutotuneGemm', () => {
     const [c, d] = given();
     symbolic(c, d);
     expect(decisionsOf(symbolic, c, d)).toEqual([]);
+  });
+});
+
+const recordsAt = (root: string): RecordStore =>
+  openRecords({ root, temporaryDirectory: tmpdir(), report: () => undefined });
+
+describe('what was not measured here', () => {
+  const options = { ...quiet, maxAutotuneGemm: true };
+  const heuristics = { ...options, autotunePolicy: 'heuristics' } as const;
+  let rows = 0;
+  let [a, b] = given();
+  beforeEach(() => {
+    // A product of its own for each test: code that was tuned before is found, and measures nothing.
+    [a, b] = [randn([96 + (rows += 1), 70]), randn([70, 90])];
+  });
+  const told = (one: Readonly<Record<string, unknown>>): readonly string[] => {
+    const tuned = compile((x: Tensor, y: Tensor) => x.matmul(y).relu(), { options: one });
+    expect(farthest(tuned(a, b), product(a, b))).toBeLessThan(1e-4);
+    return decisionsOf(tuned, a, b);
+  };
+
+  test('is as on the nearest machine that has a record, which may say places among our values only', () => {
+    const autotuneCacheDir = mkdtempSync(join(tmpdir(), 'tsinductor-tuned-'));
+    setConfig({ autotuneCacheDir });
+    expect(told(heuristics)).toEqual([expect.stringMatching(/usual choices: .*no record of another one/)]);
+    expect(told(options)).toEqual([expect.stringMatching(/measured now/)]);
+    expect(told(heuristics)).toEqual([expect.stringMatching(/measured before/)]);
+    using measured = recordsAt(autotuneCacheDir);
+    const [problem, record] = measured
+      .list()
+      .flatMap((name) => [...measured.read(name).values()].map((value) => [name, value as object] as const))
+      .find(([, value]) => 'offsets' in value) ?? ['', {}];
+    const other = mkdtempSync(join(tmpdir(), 'tsinductor-tuned-'));
+    setConfig({ autotuneCacheDir: other });
+    using elsewhere = recordsAt(other);
+    const leave = (offsets: unknown): void => {
+      elsewhere.write(problem, 'a'.repeat(64), { ...record, cpu: 'another one', offsets });
+    };
+    leave({ contractDepth: -1 });
+    expect(told(heuristics)).toEqual([
+      expect.stringMatching(/"contractDepth":\d+.*nearest one with a record: another one/),
+    ]);
+    leave({ contractDepth: '0); evil(' });
+    expect(told({ ...heuristics, comboKernels: true })).toEqual([expect.stringMatching(/no record of another one/)]);
+  });
+
+  test('is recorded as it is met, and tuned without the program', () => {
+    const autotuneCacheDir = mkdtempSync(join(tmpdir(), 'tsinductor-tuned-'));
+    setConfig({ autotuneCacheDir, opsRecord: true });
+    try {
+      compile(product)(a, b);
+      compile((x: Tensor, y: Tensor) => x.matmul(y).relu())(a, b); // the same graph
+      compile((x: Tensor) => x.exp())(a); // nothing to tune
+    } finally {
+      setConfig({ opsRecord: false });
+    }
+    const seen: string[] = [];
+    const config = withConfig(resolveConfig({ env: {} }), { ...quiet, autotuneCacheDir });
+    const graphs = tuneRecorded(config, {
+      voice: { warn: () => undefined, log: () => undefined },
+      report: (done, total, { name }) => seen.push(`${String(done)} of ${String(total)}: ${name}`),
+    });
+    expect(seen).toEqual(['1 of 1: product']);
+    expect(graphs[0]?.decisions).toEqual([expect.stringMatching(/measured now/)]);
+    expect(told(options)).toEqual([expect.stringMatching(/measured before/)]);
   });
 });

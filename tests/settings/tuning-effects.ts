@@ -85,6 +85,25 @@ export const tuningEffects = {
   maxAutotuneGemmSearchSpace: restored(() => {
     expect(rowsOf({ ...none, maxAutotuneGemmSearchSpace: 'EXHAUSTIVE' })).toBeGreaterThan(rowsOf(none));
   }),
+  autotunePolicy: restored(() => {
+    const { told, decisions } = tunedUnder({ maxAutotuneGemm: true, autotunePolicy: 'heuristics' });
+    expect(told).toEqual([]);
+    expect(decisions).toEqual([expect.stringMatching(/it was not measured on this machine/)]);
+  }),
+  opsRecord: restored(
+    () => {
+      const autotuneCacheDir = freshDirectory();
+      const recorded = (opsRecord: boolean): readonly string[] => {
+        setConfig({ autotuneCacheDir, opsRecord });
+        reportOf(product, operands(), {});
+        return readdirSync(autotuneCacheDir, { recursive: true, encoding: 'utf8' }).filter((name) =>
+          name.endsWith('.json'),
+        );
+      };
+      expect([recorded(false).length, recorded(true).length, recorded(true).length]).toEqual([0, 1, 1]);
+    },
+    { opsRecord: false },
+  ),
   coordinateDescentTuning: restored(() => {
     // Two values away is what the spaces of candidates do not have.
     const far = { ...none, coordinateDescentSearchRadius: 2 };

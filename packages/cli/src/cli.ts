@@ -12,6 +12,7 @@ import { addDoctorCommand, runDoctor } from './commands/doctor.ts';
 import { addExplainCommand } from './commands/explain.ts';
 import { addRunCommand } from './commands/run.ts';
 import { addTraceCommand } from './commands/trace.ts';
+import { addTuneCommand } from './commands/tune.ts';
 import { addWorkerCommand } from './commands/worker.ts';
 import { Context } from './context.ts';
 import type { AddCommand } from './context.ts';
@@ -33,6 +34,7 @@ const commands: readonly AddCommand[] = [
   addCacheCommand,
   addConfigCommand,
   addTraceCommand,
+  addTuneCommand,
   addWorkerCommand,
 ];
 

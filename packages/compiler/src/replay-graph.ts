@@ -48,7 +48,7 @@ export function replayGraph(text: string, voice: Voice): Replay {
 }
 
 /** Inputs that are the same each time: numbers between 0 and 1, and zeros where they are whole, which are indices as a rule. */
-function inputsOf({ inputs, placement }: SavedGraph): readonly Tensor[] {
+export function inputsOf({ inputs, placement }: SavedGraph): readonly Tensor[] {
   manualSeed(0);
   return inputs.map((input) => madeAs(input).to(placement.device));
 }

@@ -19,6 +19,7 @@ import { planPipeline, showStage } from './build/pipeline.ts';
 import { keepsStages, StageLog, watchingFor } from './build/stage-log.ts';
 import { compileAsync, compileBeside, compileNow } from './build/target-compiler.ts';
 import type { BesideCompiler, CompileJob } from './build/target-compiler.ts';
+import { GraphRecorder } from './build/tuning/recorded-graphs.ts';
 import { CudaCompiler } from './cuda/cuda-compiler.ts';
 import { FoldedStore } from './freeze/folded-store.ts';
 import { FrozenGraph, splitByFrozen } from './freeze/freezing.ts';
@@ -53,6 +54,7 @@ export class Session implements Disposable {
   readonly #native: NativeCompiler;
   readonly #cuda: CudaCompiler;
   readonly #folded = new FoldedStore();
+  readonly #recorder: GraphRecorder;
   /** Compiles the parts of graphs that are split. */
   readonly #compiler = {
     now: (graph: Graph, request: PrepareRequest): Executable => this.prepare({ graph, primitives: graph }, request),
@@ -66,6 +68,7 @@ export class Session implements Disposable {
     this.config = config;
     this.#announcer = new Announcer(voice, config);
     this.builder = new Builder(config, this.#announcer);
+    this.#recorder = new GraphRecorder(this.builder);
     this.#log = new StageLog(this.#announcer);
     this.#native = new NativeCompiler(this.builder, this.#log, kept);
     this.#cuda = new CudaCompiler(this.builder, this.#log);
@@ -206,6 +209,7 @@ export class Session implements Disposable {
   #wayOf(job: CompileJob, request: PrepareRequest): Executable | Way {
     const { backend } = request;
     const { traced, placement, config } = job;
+    if (backend === 'inductor') this.#recorder.note(job);
     if (typeof backend === 'function') {
       job.tally?.bypass("the backend is the program's own");
       return customExecutable(traced.graph, backend, request);

@@ -14,6 +14,8 @@ interface KeyContext {
   readonly config: Config;
   /** Of the compiler that generates the code (default: this one). */
   readonly build?: string;
+  /** Stands for the measurements that are there, where code goes by what is found of them without measuring. */
+  readonly records?: string | undefined;
 }
 
 /**
@@ -26,7 +28,7 @@ export function graphKey(graph: Graph, context: KeyContext): string {
   return stableHash({ ...parts, graph: plain, config: fingerprint(config) });
 }
 
-const partsOf = (graph: Graph, { native, config, build = buildFingerprint }: KeyContext) => ({
+const partsOf = (graph: Graph, { native, config, build = buildFingerprint, records }: KeyContext) => ({
   format: planFormat,
   build,
   graph: { ...graph, nodes: keyedNodes(graph) },
@@ -36,6 +38,7 @@ const partsOf = (graph: Graph, { native, config, build = buildFingerprint }: Key
   isa: native.isa,
   caches: native.caches,
   threads: native.codeThreads,
+  ...(records !== undefined && { records }),
 });
 
 /**

@@ -31,12 +31,15 @@ import type { CppContext, Printed } from './pipeline.ts';
 import { keepsStages, watchingFor } from './stage-log.ts';
 import type { StageLog, Watching } from './stage-log.ts';
 import type { BesideCompiler, CompileJob } from './target-compiler.ts';
+import { recordsStamp } from './tuning/records-stamp.ts';
 import type { GraphBuilt } from './workers/protocol.ts';
 
 /** A graph for this machine, under its key. */
 interface NativeJob extends CompileJob {
   readonly native: NativeMachine;
   readonly key: string;
+  /** A part of the key: the measurements that the code goes by. */
+  readonly records: string | undefined;
   /** Under what it is kept: the key, or a name that nothing else will ever have where caches are off. */
   readonly slot: string;
   /** When it was asked for, by `performance.now`. */
@@ -84,9 +87,10 @@ export class NativeCompiler implements BesideCompiler<NativeJob, GeneratedNative
 
   jobFor(job: CompileJob, native: NativeMachine, { unique, build }: Naming = this.naming()): NativeJob {
     const { config, traced } = job;
-    const key = graphKey(traced.graph, { native, config, build });
+    const records = recordsStamp(config, this.#builder);
+    const key = graphKey(traced.graph, { native, config, build, records });
     const slot = config.forceDisableCaches ? stableHash([key, unique]) : key;
-    return { ...job, native, key, slot, started: performance.now() };
+    return { ...job, native, key, records, slot, started: performance.now() };
   }
 
   /** How the next graph is named: as no other one, where caches are off. */
@@ -241,12 +245,12 @@ const toldOf = (job: NativeJob, { scheduled, program }: Printed<CppProgram>): Pa
 });
 
 function requestOf({ job, printed }: GeneratedNative): Parameters<Builder['graph']>[0] {
-  const { name, slot, traced, examples, native, config } = job;
+  const { name, slot, traced, examples, native, config, records } = job;
   const { scheduled, program } = printed;
   const plan = makePlan(traced.graph, scheduled, program);
   // Where no call is at hand, the first one asks.
   if (examples.length > 0 && config.scalarAsserts) checkIndexLimits(plan, examples);
-  const fields = graphFields(traced.graph, { native, config });
+  const fields = graphFields(traced.graph, { native, config, records });
   return { key: slot, name, units: program.units, plan, toolchain: native.toolchain, fields };
 }
 

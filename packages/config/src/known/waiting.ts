@@ -41,8 +41,6 @@ export const waiting = {
     { name: 'CACHE_TRITON_KERNELS', env: ['CACHE_TRITON_KERNELS'] },
     { name: 'ED_DEFAULT_HARDWARE_ABSTRACTION', env: ['ED_DEFAULT_HARDWARE_ABSTRACTION'] },
     { name: 'FORCE_NATIVE_RUNTIME', env: ['FORCE_NATIVE_RUNTIME'] },
-    { name: 'EJKERNEL_AUTOTUNE_POLICY', env: ['EJKERNEL_AUTOTUNE_POLICY'] },
-    { name: 'EJKERNEL_OPS_RECORD', env: ['EJKERNEL_OPS_RECORD'] },
     { name: 'EJKERNEL_RDA_MAX_CANDIDATES', env: ['EJKERNEL_RDA_MAX_CANDIDATES'] },
   ],
   'lazy tensors': [{ name: 'static_weight_shapes' }, { name: 'WARN_ON_MATTER', env: ['WARN_ON_MATTER'] }],

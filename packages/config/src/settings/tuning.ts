@@ -23,6 +23,21 @@ export const tuning = {
     affects: 'code',
     doc: 'What maxAutotuneGemm tries: other values of each choice by itself, or of all of them together.',
   },
+  autotunePolicy: {
+    type: 'choice',
+    values: ['autotune', 'heuristics'],
+    default: 'autotune',
+    env: ['EJKERNEL_AUTOTUNE_POLICY'],
+    affects: 'code',
+    doc: 'What maxAutotuneGemm does of a product that was not measured on this machine: measure it, or take what the machine that is most like this one has decided, among those whose records are here (globalCacheDir, a remote cache), and the usual choices where there is none.',
+  },
+  opsRecord: {
+    type: 'bool',
+    default: false,
+    env: ['EJKERNEL_OPS_RECORD'],
+    affects: 'runtime',
+    doc: 'Keep each graph with matrix products that is met, once, beside what was measured: `tsinductor tune` tunes them later without the program.',
+  },
   coordinateDescentTuning: {
     type: 'bool',
     default: false,

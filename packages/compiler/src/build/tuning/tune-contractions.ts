@@ -16,6 +16,7 @@ import { descend } from './coordinate-descent.ts';
 import { ContractionRecords } from './contraction-records.ts';
 import type { Measured } from './contraction-records.ts';
 import { describeTuning } from './describe-tuning.ts';
+import { NearestRecords } from './nearest-record.ts';
 import { timeEntries } from './time-entries.ts';
 import { keyOfTrial, trialOf } from './trial-schedule.ts';
 
@@ -91,15 +92,18 @@ function decided(problem: Problem, records: ContractionRecords, tuning: Tuning):
   const { group } = problem;
   const { config, target } = tuning;
   const patches = contractCandidates(group, target, config.maxAutotuneGemmSearchSpace);
-  const parameters = config.coordinateDescentTuning ? contractParameters(group, target) : [];
+  const parameters = contractParameters(group, target);
   const search = searchOf(config);
   const known = records.decision(search, (patch) => isAmong(patch, patches) || isPoint(patch, parameters));
   if (known !== undefined) return choiceOf(group, known, 'measured before');
+  using elsewhere = new NearestRecords(problem.key, tuning);
+  if (config.autotunePolicy === 'heuristics') return asElsewhere(group, elsewhere.find(parameters));
   const searched = new Searched(problem, records, tuning);
   const measured = searched.times(patches);
-  const walk = parameters.length === 0 ? undefined : searched.descent(measured, parameters);
+  const walk = config.coordinateDescentTuning ? searched.descent(measured, parameters) : undefined;
   const decision = searched.lastTwo(walk?.best ?? fastest(measured), at(measured, 0));
   records.decide(search, decision);
+  elsewhere.write(decision.patch, parameters);
   describeTuning(
     group.name,
     { measured: searched.measured, decision, count: patches.length, walk: walk?.text ?? [] },
@@ -119,9 +123,21 @@ const isUsual = (patch: ContractPatch): boolean => Object.keys(patch).length ===
 
 function choiceOf({ name }: Group, { patch, milliseconds, usual }: Decided, when: string): Choice {
   const times = `${milliseconds.toPrecision(3)} ms, with the usual choices ${usual.toPrecision(3)} ms, ${when}`;
-  const choices = isUsual(patch) ? 'the usual choices' : JSON.stringify(patch);
-  return { patch, isUsual: isUsual(patch), decision: { kind: 'tuned', group: name, choices, reason: times } };
+  const decision: Decision = { kind: 'tuned', group: name, choices: textOf(patch), reason: times };
+  return { patch, isUsual: isUsual(patch), decision };
 }
+
+/** What is taken without a measurement. */
+function asElsewhere({ name }: Group, nearest: ReturnType<NearestRecords['find']>): Choice {
+  const patch = nearest?.patch ?? {};
+  const reason =
+    nearest === undefined
+      ? 'it was not measured on this machine, and there is no record of another one with these instructions'
+      : `it was not measured on this machine, and this is what was decided on the nearest one with a record: ${nearest.machine}`;
+  return { patch, isUsual: isUsual(patch), decision: { kind: 'tuned', group: name, choices: textOf(patch), reason } };
+}
+
+const textOf = (patch: ContractPatch): string => (isUsual(patch) ? 'the usual choices' : JSON.stringify(patch));
 
 const timeOf = (measured: Measured): number => ('failure' in measured ? Infinity : measured.milliseconds);
 

@@ -1,0 +1,12 @@
+// What stands in a graph's key for the measurements that its code goes by. In: the settings. Out: a digest that changes when there are
+// measurements of further products; undefined where code does not go by what is found without measuring.
+import { stableHash } from '@tsinductor/base';
+import type { Config } from '@tsinductor/config';
+import type { Builder } from '../builder.ts';
+import { tunesContractions } from './tune-contractions.ts';
+
+export function recordsStamp(config: Config, builder: Builder): string | undefined {
+  if (!tunesContractions(config) || config.autotunePolicy !== 'heuristics') return undefined;
+  using records = builder.tuningRecords(stableHash({ kind: 'stamp' }));
+  return stableHash(records.list());
+}
