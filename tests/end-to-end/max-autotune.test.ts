@@ -5,8 +5,6 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { openRecords } from '@tsinductor/cache';
 import type { RecordStore } from '@tsinductor/cache';
-import { tuneRecorded } from '@tsinductor/compiler';
-import { resolveConfig, withConfig } from '@tsinductor/config';
 import { compile, manualSeed, nn, randn, setConfig } from 'tsinductor';
 import type { Tensor } from 'tsinductor';
 import { useOwnCache } from './own-cache.ts';
@@ -144,26 +142,5 @@ describe('what was not measured here', () => {
     ]);
     leave({ contractDepth: '0); evil(' });
     expect(told({ ...heuristics, comboKernels: true })).toEqual([expect.stringMatching(/no record of another one/)]);
-  });
-
-  test('is recorded as it is met, and tuned without the program', () => {
-    const autotuneCacheDir = mkdtempSync(join(tmpdir(), 'tsinductor-tuned-'));
-    setConfig({ autotuneCacheDir, opsRecord: true });
-    try {
-      compile(product)(a, b);
-      compile((x: Tensor, y: Tensor) => x.matmul(y).relu())(a, b); // the same graph
-      compile((x: Tensor) => x.exp())(a); // nothing to tune
-    } finally {
-      setConfig({ opsRecord: false });
-    }
-    const seen: string[] = [];
-    const config = withConfig(resolveConfig({ env: {} }), { ...quiet, autotuneCacheDir });
-    const graphs = tuneRecorded(config, {
-      voice: { warn: () => undefined, log: () => undefined },
-      report: (done, total, { name }) => seen.push(`${String(done)} of ${String(total)}: ${name}`),
-    });
-    expect(seen).toEqual(['1 of 1: product']);
-    expect(graphs[0]?.decisions).toEqual([expect.stringMatching(/measured now/)]);
-    expect(told(options)).toEqual([expect.stringMatching(/measured before/)]);
   });
 });
