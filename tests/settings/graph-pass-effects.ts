@@ -1,6 +1,6 @@
 // The effects of the settings of graph passes, seen in what passes did, in the graph of a stage, and in results.
 import { expect } from '@jest/globals';
-import { cat, graphPass, nn, ones, randn, replacement, stack, tensor } from 'tsinductor';
+import { cat, graphPass, nn, ones, randn, replacement, slice, stack, tensor } from 'tsinductor';
 import type { Graph, Tensor } from 'tsinductor';
 import { compiledWith, reportOf } from './effect.ts';
 import type { Effect, Options } from './effect.ts';
@@ -89,6 +89,22 @@ export const graphPassEffects = {
     );
     each('split_cat', (a) => cat(a.split(2, 1), 1).add(1), x);
     each('unbind_stack', (a) => stack(a.unbind(1), -1).add(1), x);
+    // Of other shapes or dtypes than the calls alone, there is no one call.
+    const none = (option: string, fn: Program, ...inputs: readonly Tensor[]): void => {
+      expect(rewritten(fn, inputs, { preGradFusionOptions: [option] })).toEqual([]);
+    };
+    const [rows, weight] = [randn([3, 1, 6]), randn([5, 6])];
+    for (const bias of [randn([3, 5]), randn([3, 4, 5])])
+      none('batch_linear', (...own) => own.map((b) => nn.functional.linear(rows, weight, b)), bias, bias.neg());
+    none(
+      'batch_linear_lhs',
+      (...own) => own.map((b) => nn.functional.linear(x, randn([1, 6]), b)),
+      randn([3]),
+      randn([3]),
+    );
+    const [half, full] = [randn([4, 6]).to('f16'), randn([6])];
+    none('batch_layernorm', (...own) => own.map((t) => nn.functional.layerNorm(t, [6], full, full)), half, half.neg());
+    none('split_cat:4', (a) => cat((a).split(2, 1), 1).add(1), x);
     // In their order: once layers are one, so are their activations.
     expect(rewritten(towers, [x, ...three], { preGradFusionOptions: ['batch_tanh', 'batch_linear'] })).toEqual([
       'batch_tanh',
@@ -109,12 +125,18 @@ export const graphPassEffects = {
   efficientConvBnEvalFxPasses: () => {
     expect(rewritten(normalised, [image], {})).toEqual([]);
     expect(rewritten(normalised, [image], { efficientConvBnEvalFxPasses: true })).toEqual(['conv_bn']);
+    // Channels of an image without a batch are not those that are normalised.
+    expect(rewritten(normalised, [image.at(0)], { efficientConvBnEvalFxPasses: true })).toEqual([]);
   },
   enableLinearBinaryFolding: () => {
     const options = { enableLinearBinaryFolding: true };
     expect(rewritten(scaled, [x], options)).toEqual([]);
     // The product, and then what is added to it.
     expect(rewritten(scaled, [x], { ...options, freezing: true })).toEqual(['linear_binary', 'linear_binary']);
+    // A weight of one axis has no axis of outputs.
+    const vector = randn([6]);
+    const dot = (input: Tensor): Tensor => nn.functional.linear(input, vector).mul(vector.at(slice(0, 4)));
+    expect(rewritten(dot, [x], { ...options, freezing: true })).toEqual([]);
   },
   useJointGraphPasses: () => {
     const fn = (a: Tensor): Tensor =>

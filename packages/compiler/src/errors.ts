@@ -38,9 +38,10 @@ export const passChanges = (
   );
 
 /** What a rule of the program's own is wrong about. */
-export const badReplacement = (name: string, what: string): UserError =>
+export const badReplacement = (name: string, what: string, cause?: unknown): UserError =>
   new UserError('REPLACEMENT_INVALID', `replacement ${name}: ${what}`, {
     hint: 'search and replace are functions of the tensors and numbers that `like` has examples of, and give as many tensors of the same shapes and dtypes',
+    cause,
   });
 
 /** The tensors of a call are not where the option `device` says. */

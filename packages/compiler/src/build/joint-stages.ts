@@ -25,7 +25,10 @@ const passStage = (
   run: (graph, { config }) => {
     const hook = config[setting];
     if (hook === null || jointGraph(graph) === undefined) return graph;
-    return passed(graph, hook, { setting, context: contextFor('primitives', graph, config.patternMatcher) });
+    return passed(graph, hook, {
+      setting,
+      context: contextFor(setting === 'jointCustomPrePass' ? 'primitives' : 'simplified', graph, config.patternMatcher),
+    });
   },
 });
 

@@ -1,14 +1,15 @@
-// A pass over graphs that a program gives, and how it is run: what it gives is checked as if it came from a stranger.
-import { at, stableStringify } from '@tsinductor/base';
+// A pass over graphs that a program gives, and how it is run: what it gives is checked before it is compiled.
+import { at, isTsInductorError, stableStringify } from '@tsinductor/base';
 import type { Hook } from '@tsinductor/config';
 import { SizeEnvironment, verifyGraph } from '@tsinductor/graph';
-import type { Graph, Meta } from '@tsinductor/graph';
+import type { Graph } from '@tsinductor/graph';
+import { messageOf } from '../build/announcer.ts';
 import { badGraphPass } from '../errors.ts';
 
 /** What a pass is told. */
 export interface PassContext {
-  /** Whether operators are those that the program calls, or primitives. */
-  readonly form: 'traced' | 'primitives';
+  /** Whether operators are those that the program calls, or primitives, before or after our own passes. */
+  readonly form: 'traced' | 'primitives' | 'simplified';
   /** Whether the setting `patternMatcher` is on. */
   readonly usesPatterns: boolean;
   /** Symbolic sizes of the graph, of which nothing was asked: an answer that is not known of all sizes would be guarded by nobody. */
@@ -36,30 +37,58 @@ export function contextFor(form: PassContext['form'], graph: Graph, usesPatterns
 /** What a symbolic size counts as in questions whose answers are then thrown away. */
 const typicalSize = 257;
 
-/** Throws UserError CUSTOM_GRAPH_PASS for what is no graph, or has other inputs or outputs. */
+/** Throws UserError CUSTOM_GRAPH_PASS for a pass that fails, and for what is no graph with the same inputs, outputs and writes. */
 export function passed(
   graph: Graph,
   { run }: Hook,
   { setting, context }: { setting: string; context: PassContext },
 ): Graph {
-  const given = (run as (graph: Graph, context: PassContext) => unknown)(graph, context) as Graph | null | undefined;
-  if (given === graph) return graph;
-  if (!Array.isArray(given?.nodes) || !Array.isArray(given.outputs)) throw badGraphPass(setting, 'it gave no graph');
-  const inputs = ({ nodes }: Graph): number => nodes.filter(({ kind }) => kind === 'placeholder').length;
-  if (inputs(given) !== inputs(graph) || given.outputs.length !== graph.outputs.length)
-    throw badGraphPass(setting, 'its graph has other inputs or outputs than the one that it was given');
+  const before = signatureOf(graph);
+  const given = resultOf(() => (run as (graph: Graph, context: PassContext) => unknown)(graph, context), setting);
+  if (!isGraph(given)) throw badGraphPass(setting, 'it gave no graph');
   try {
-    verifyGraph(given, { primitivesOnly: context.form === 'primitives' });
+    verifyGraph(given, { primitivesOnly: context.form !== 'traced' });
   } catch (cause) {
     throw badGraphPass(setting, 'what it gave keeps not to the laws of graphs', cause);
   }
-  const changed = graph.outputs.findIndex((_, output) => kindOf(graph, output) !== kindOf(given, output));
-  if (changed >= 0) throw badGraphPass(setting, `output ${String(changed)} of its graph has another shape or dtype`);
+  const after = signatureOf(given);
+  for (const part of ['inputs', 'outputs', 'writes', 'sizes'] as const)
+    if (before[part] !== after[part])
+      throw badGraphPass(setting, `its graph has other ${part} than the one that it was given`);
   return given;
 }
 
-function kindOf({ nodes, outputs }: Graph, output: number): string {
-  const { node, result } = at(outputs, output);
-  const { shape, dtype }: Meta = at(at(nodes, node).results, result);
-  return stableStringify([shape, dtype]);
+function resultOf(run: () => unknown, setting: string): unknown {
+  try {
+    return run();
+  } catch (error) {
+    if (isTsInductorError(error)) throw error;
+    throw badGraphPass(setting, `it fails: ${messageOf(error)}`, error);
+  }
 }
+
+const isObject = (value: unknown): value is object => typeof value === 'object' && value !== null;
+
+/** Whether it has the parts of a graph, of which the laws of graphs are then asked. */
+function isGraph(value: unknown): value is Graph {
+  const { nodes, outputs, mutations, sizes } = (isObject(value) ? value : {}) as Partial<Record<keyof Graph, unknown>>;
+  return [nodes, outputs, mutations, sizes].every((list) => Array.isArray(list) && list.every(isObject));
+}
+
+/** What a graph is to those who call it. */
+const signatureOf = ({
+  nodes,
+  outputs,
+  mutations,
+  sizes,
+}: Graph): Record<'inputs' | 'outputs' | 'writes' | 'sizes', string> => ({
+  inputs: stableStringify(nodes.flatMap(({ kind, results }) => (kind === 'placeholder' ? [results] : []))),
+  outputs: stableStringify(
+    outputs.map(({ node, result }) => {
+      const { shape, dtype } = at(at(nodes, node).results, result);
+      return [shape, dtype];
+    }),
+  ),
+  writes: stableStringify(mutations),
+  sizes: stableStringify(sizes),
+});

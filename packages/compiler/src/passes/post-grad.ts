@@ -17,7 +17,7 @@ const latePassStage = (
   run: (graph, { config }) => {
     const hook = config.usePostGradPasses ? config[setting] : null;
     if (hook === null) return graph;
-    return passed(graph, hook, { setting, context: contextFor('primitives', graph, config.patternMatcher) });
+    return passed(graph, hook, { setting, context: contextFor('simplified', graph, config.patternMatcher) });
   },
 });
 

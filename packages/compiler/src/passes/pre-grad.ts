@@ -124,5 +124,5 @@ function namedPasses(config: Config): readonly NamedPass[] {
 
 function namedPass(graph: Graph, { name, least, config }: { name: string; least: number; config: Config }): Graph {
   if (Object.hasOwn(batchings, name)) return batchCalls(graph, name, { least, context: contextOf(graph, config) });
-  return Object.hasOwn(roundTrips, name) ? dropRoundTrips(graph, name) : graph;
+  return Object.hasOwn(roundTrips, name) ? dropRoundTrips(graph, name, least) : graph;
 }

@@ -1,44 +1,26 @@
 // Replacements: what a program computes in one way, computed in another, said by two functions over tensors. As PyTorch's
 // `register_replacement` (torch/_inductor/pattern_matcher.py).
-//
-// The function that is looked for is traced with examples first, which gives its shape as a graph: where that is found, whatever the sizes,
-// it is traced again with the metas of what was found, and must be the same to the last attribute. So a pattern may compute with the
-// shapes of its arguments, and no match is a guess.
-import { at, isTsInductorError, stableStringify } from '@tsinductor/base';
 import type { DType } from '@tsinductor/base';
-import {
-  apart,
-  contiguousMeta,
-  decompose,
-  Matcher,
-  replaceParts,
-  SizeEnvironment,
-  standsAlone,
-  usersOf,
-  withNote,
-} from '@tsinductor/graph';
-import type { Graph, Match, Meta, NodeId, Pattern, Replaced, ValueRef } from '@tsinductor/graph';
-import { int } from '@tsinductor/ir';
-import { isTensor } from '@tsinductor/tensor';
+import { isDType } from '@tsinductor/base';
 import type { Tensor } from '@tsinductor/tensor';
-import { traceOver } from '@tsinductor/tensor/internal';
 import { badReplacement } from '../errors.ts';
-import type { GraphPass, PassContext } from './graph-pass.ts';
+import type { GraphPass } from './graph-pass.ts';
+import { checkRule, RuleAtWork } from './rule-at-work.ts';
 
 /** What arguments of a pattern are: tensors, and numbers that stand for any number. */
 export type PatternArguments = readonly (Tensor | number)[];
 
-/** An example of a tensor, of which rank and dtype count, and of a number. */
+/** An example of a tensor, and of a number. */
 type Like<Argument> = Argument extends number ? number : { readonly shape: readonly number[]; readonly dtype?: DType };
 
 type OverTensors<Args extends PatternArguments> = (...given: Args) => Tensor | readonly Tensor[];
 
 export interface ReplacementOptions<Args extends PatternArguments> {
-  /** Examples of the arguments. */
+  /** Examples of the arguments, with which both functions are tried when the rule is made. */
   readonly like: { readonly [Position in keyof Args]: Like<Args[Position]> };
   /** What is looked for. It uses all of its arguments, and numbers as they are. */
   readonly search: OverTensors<Args>;
-  /** What is computed in its place: results of the same shapes and dtypes. */
+  /** What is computed in its place: as many results, of the same shapes, dtypes and strides. */
   readonly replace: OverTensors<Args>;
   /** Whether a match counts, by shapes, dtypes and numbers of what was found. */
   readonly where?: (...given: Args) => boolean;
@@ -53,7 +35,9 @@ export interface Replacement {
 
 /**
  * A rule for `graphPass`: wherever a graph computes what `search` does, it computes what `replace` does. Values in between must
- * be used by nothing else. Calls are compared by operator and attributes, operands of commutative ones in both orders.
+ * be used by nothing else. Calls are compared by operator and attributes, operands of commutative ones in both orders. Tensors of any
+ * rank and dtype are found for which `search` comes to the same calls; a place for which `replace` throws or gives something else than
+ * `search` stays as it is, and `explain` says so.
  *
  * ```ts
  * const fast = replacement('quick gelu', {
@@ -64,198 +48,67 @@ export interface Replacement {
  * const f = compile(model, { options: { preGradCustomPass: graphPass('gelus', [fast]) } });
  * ```
  *
- * @throws UserError REPLACEMENT_INVALID where a function closes over tensors, writes to its arguments or gives something else than
- * tensors that it has computed, or where `search` does not use an argument.
+ * @throws UserError REPLACEMENT_INVALID for other options than these; where a function closes over tensors, writes to its arguments or
+ * gives something else than tensors that it has computed; where `search` does not use an argument; and where `replace` gives something
+ * else than `search` for the examples.
  */
 export function replacement<Args extends PatternArguments>(
   name: string,
   options: ReplacementOptions<Args>,
 ): Replacement {
-  if (typeof name !== 'string' || !/^[\w -]{1,64}$/.test(name))
-    throw badReplacement('', 'its name is not 1 to 64 letters, digits, spaces and hyphens');
   const made: Replacement = { name, rule: options as unknown as ReplacementOptions<PatternArguments> };
-  patternOf(made); // a mistake is one where the rule is made
+  checkOptions(made);
+  checkRule(made); // a mistake is one where the rule is made
   return made;
 }
 
-/** Numbers that stand for those of a pattern while it is traced with examples: no program has them. */
-const standInOf = (position: number): number => 0.738_190_4 + position * 0.001_953_7;
-
-const exampleMeta = ({ shape, dtype = 'f32' }: { shape: readonly number[]; dtype?: DType }): Meta =>
-  contiguousMeta(
-    shape.map((size) => int(size)),
-    dtype,
-  );
-
-interface Given {
-  readonly metas: readonly Meta[];
-  readonly numbers: readonly number[];
-  readonly sizes: SizeEnvironment;
-}
-
-/** A function of the rule as a graph, over tensors of these metas and these numbers. */
-function tracedAs(which: 'search' | 'replace', { name, rule }: Replacement, given: Given): Graph {
-  const { metas, numbers, sizes } = given;
-  const { graph, captures, isPure } = traceOver(
-    (tensors) => rule[which](...argumentsOf(rule.like, tensors, numbers)),
-    { metas, sizes },
-    (result) => tensorsOf(name, which, result),
-  );
-  if (captures > 0)
-    throw badReplacement(name, `${which} closes over tensors: pass them, or make them of numbers within it`);
-  if (!isPure) throw badReplacement(name, `${which} writes to its arguments, or calls what no graph can say`);
-  return graph;
-}
-
-/** Tensors and numbers in the order in which the pattern takes them. */
-function argumentsOf(
-  like: readonly unknown[],
-  tensors: readonly Tensor[],
-  numbers: readonly number[],
-): (Tensor | number)[] {
-  let [tensor, number] = [0, 0];
-  return like.map((example) => (typeof example === 'number' ? at(numbers, number++) : at(tensors, tensor++)));
-}
-
-function tensorsOf(name: string, which: string, result: unknown): readonly Tensor[] {
-  const list = Array.isArray(result) ? (result as readonly unknown[]) : [result];
-  if (list.length === 0 || !list.every(isTensor))
-    throw badReplacement(name, `${which} gives something else than tensors`);
-  // What is computed lies in order, whatever was transposed last.
-  return which === 'search' ? list : list.map((tensor) => tensor.contiguous());
-}
-
-function patternOf({ name, rule }: Replacement): Pattern {
-  const tensors = rule.like.filter((example) => typeof example !== 'number');
-  const numbers = rule.like.filter((example) => typeof example === 'number').map((_, position) => standInOf(position));
-  const given = { metas: tensors.map(exampleMeta), numbers, sizes: new SizeEnvironment() };
-  const graph = tracedAs('search', { name, rule }, given);
-  const used = usersOf(graph);
-  graph.nodes.forEach(({ kind, id }, position) => {
-    if (kind === 'placeholder' && !used.has(`${String(id)}.0`))
-      throw badReplacement(name, `search does not use its tensor ${String(position)}`);
+function checkOptions({ name, rule }: { readonly name: unknown; readonly rule: unknown }): void {
+  if (typeof name !== 'string' || !/^[\w -]{1,64}$/.test(name))
+    throw badReplacement('', 'its name is not 1 to 64 letters, digits, spaces and hyphens');
+  const options: Readonly<Partial<Record<string, unknown>>> =
+    typeof rule === 'object' && rule !== null ? { ...rule } : {};
+  const unknown = Object.keys(options).find((key) => !['like', 'search', 'replace', 'where'].includes(key));
+  if (unknown !== undefined) throw badReplacement(name, `it has no option ${unknown}`);
+  for (const key of ['search', 'replace'])
+    if (typeof options[key] !== 'function') throw badReplacement(name, `${key} is no function`);
+  if (options['where'] !== undefined && typeof options['where'] !== 'function')
+    throw badReplacement(name, 'where is no function');
+  const { like } = options;
+  if (!Array.isArray(like) || like.length === 0) throw badReplacement(name, 'like is no list of examples');
+  (like as readonly unknown[]).forEach((example, position) => {
+    if (!isExample(example))
+      throw badReplacement(name, `like[${String(position)}] is neither { shape, dtype } nor a number`);
   });
-  if (graph.outputs.some(({ node }) => at(graph.nodes, node).kind !== 'call'))
-    throw badReplacement(name, 'search gives what it did not compute');
-  const text = stableStringify(graph.nodes.map((node) => (node.kind === 'call' ? [node.args, node.attrs] : null)));
-  const lost = numbers.findIndex((number) => !text.includes(String(number)));
-  if (lost >= 0) throw badReplacement(name, `search does not use its number ${String(lost)} as it is`);
-  return { graph, numbers, isLoose: true };
 }
 
-/** A rule at work on graphs of one form: as they are traced, or in primitives. */
-class RuleAtWork {
-  readonly #own: Replacement;
-  readonly #context: PassContext;
-  readonly #loose: Pattern;
-  /** What the functions come to for metas and numbers, as these repeat from layer to layer. */
-  readonly #known = new Map<string, Exact | undefined>();
-
-  constructor(own: Replacement, context: PassContext) {
-    this.#own = own;
-    this.#context = context;
-    const pattern = patternOf(own);
-    this.#loose = { ...pattern, graph: this.#inForm(pattern.graph, new SizeEnvironment()) };
-  }
-
-  run(graph: Graph): Graph {
-    const users = usersOf(graph);
-    const matcher = new Matcher(graph, users);
-    const found = [...graph.nodes].reverse().flatMap(({ id }) => this.#at({ graph, matcher, users }, id));
-    const parts = apart(found);
-    const replaced = parts.length === 0 ? undefined : replaceParts(graph, parts);
-    if (replaced === undefined) return graph;
-    return withNote(replaced, { rule: this.#own.name, count: parts.length, reason: 'a replacement of the program' });
-  }
-
-  #at(
-    { graph, matcher, users }: { graph: Graph; matcher: Matcher; users: ReadonlyMap<string, readonly NodeId[]> },
-    root: NodeId,
-  ): readonly Replaced[] {
-    const metaOf = ({ node, result }: ValueRef): Meta => at(at(graph.nodes, node).results, result);
-    for (const candidate of matcher.matchesAt(this.#loose, root)) {
-      const exact = this.#exactly(candidate, candidate.inputs.map(metaOf));
-      if (exact === undefined) continue;
-      for (const match of matcher.matchesAt(exact.pattern, root)) {
-        if (!sameValues(match, candidate) || !standsAlone(graph, match, users)) continue;
-        const fits = match.outputs.every((value, place) => sameMeta(metaOf(value), outputMeta(exact.by, place)));
-        if (!fits)
-          throw badReplacement(
-            this.#own.name,
-            `replace gives results of other shapes, dtypes or strides than search: ${printed(exact.by)}`,
-          );
-        return [
-          { by: exact.by, rule: this.#own.name, inputs: match.inputs, outputs: match.outputs, nodes: match.nodes },
-        ];
-      }
-    }
-    return [];
-  }
-
-  /** Both functions over what was found; undefined where they refuse it, or would ask of sizes what nobody guards. */
-  #exactly({ numbers }: Match, metas: readonly Meta[]): Exact | undefined {
-    const key = stableStringify([metas, numbers]);
-    if (!this.#known.has(key)) this.#known.set(key, this.#made(metas, numbers));
-    return this.#known.get(key);
-  }
-
-  #made(metas: readonly Meta[], numbers: readonly number[]): Exact | undefined {
-    const sizes = this.#context.sizes();
-    const given = { metas, numbers, sizes };
-    const search = this.#searched(given);
-    if (search === undefined || !this.#isWanted(given)) return undefined;
-    const by = this.#inForm(tracedAs('replace', this.#own, given), sizes);
-    if (sizes.guardCount > 0) return undefined;
-    return { pattern: { graph: search, numbers: [], isLoose: false }, by };
-  }
-
-  #searched(given: Given): Graph | undefined {
-    try {
-      return this.#inForm(tracedAs('search', this.#own, given), given.sizes);
-    } catch (error) {
-      // What was found has sizes or dtypes that the pattern is not for.
-      if (isTsInductorError(error)) return undefined;
-      throw error;
-    }
-  }
-
-  #isWanted({ metas, numbers, sizes }: Given): boolean {
-    const { where, like } = this.#own.rule;
-    if (where === undefined) return true;
-    const ask = (tensors: readonly Tensor[]): boolean => where(...argumentsOf(like, tensors, numbers));
-    return traceOver(ask, { metas, sizes }, () => []).result;
-  }
-
-  #inForm(graph: Graph, sizes: SizeEnvironment): Graph {
-    return this.#context.form === 'traced' ? graph : decompose(graph, sizes);
-  }
+function isExample(example: unknown): boolean {
+  if (typeof example === 'number') return true;
+  if (typeof example !== 'object' || example === null) return false;
+  const { shape, dtype = 'f32' } = example as { shape?: unknown; dtype?: unknown };
+  const isShape = Array.isArray(shape) && shape.every((size) => Number.isSafeInteger(size) && (size as number) >= 0);
+  return isShape && typeof dtype === 'string' && isDType(dtype);
 }
-
-interface Exact {
-  readonly pattern: Pattern;
-  readonly by: Graph;
-}
-
-const sameValues = (a: Match, b: Match): boolean => stableStringify(a.inputs) === stableStringify(b.inputs);
-const sameMeta = (a: Meta, b: Meta): boolean => stableStringify(a) === stableStringify(b);
-const outputMeta = ({ nodes, outputs }: Graph, place: number): Meta => {
-  const { node, result } = at(outputs, place);
-  return at(at(nodes, node).results, result);
-};
-const printed = (graph: Graph): string => {
-  const { dtype, shape } = outputMeta(graph, 0);
-  return `${dtype} [${shape.map((size) => (size.kind === 'int' ? String(size.value) : '?')).join(', ')}]`;
-};
 
 /**
  * A pass for the settings `preGradCustomPass`, `postGradCustomPrePass` and `postGradCustomPostPass` that applies replacements, in
  * their order, to every place that they are found at. `key` stands for them in cache keys: give another one when they change.
  *
  * Under `preGradCustomPass` graphs have the operators that the program calls, and a rule is found where the program is written like
- * it; under the others they are in primitives, and a rule is found where what is computed comes to the same.
+ * it; under the others they are in primitives, and a rule is found where what is computed comes to the same. Where sizes are symbolic a
+ * place stays as it is if a function would ask something of them that is not so of all sizes.
+ *
+ * @throws UserError REPLACEMENT_INVALID for what is no list of replacements
  */
-export const graphPass = (key: string, replacements: readonly Replacement[]): GraphPass => ({
-  key: `replacements ${key}: ${replacements.map(({ name }) => name).join(', ')}`,
-  run: (graph, context) =>
-    context.usesPatterns ? replacements.reduce((so, one) => new RuleAtWork(one, context).run(so), graph) : graph,
-});
+export function graphPass(key: string, replacements: readonly Replacement[]): GraphPass {
+  if (typeof key !== 'string') throw badReplacement('', 'the key of a pass is a text');
+  if (!isRules(replacements)) throw badReplacement('', 'a pass is made of a list of what replacement() gives');
+  const rules: readonly Replacement[] = [...replacements];
+  return {
+    key: `replacements ${key}: ${rules.map(({ name }) => name).join(', ')}`,
+    run: (graph, context) =>
+      context.usesPatterns ? rules.reduce((so, one) => new RuleAtWork(one, context).run(so), graph) : graph,
+  };
+}
+
+const isRules = (value: unknown): boolean =>
+  Array.isArray(value) && value.every((one) => typeof one === 'object' && one !== null && 'rule' in one);

@@ -26,7 +26,7 @@ export const graphPasses = {
     pattern:
       '^(batch_linear|batch_linear_lhs|batch_layernorm|batch_tanh|batch_relu|batch_sigmoid|unbind_stack|split_cat)(:[1-9][0-9]*)?$',
     affects: 'code',
-    doc: 'Passes on graphs as traced, in the order in which they run: those called batch join calls of the same shapes that do not depend on each other into one, unbind_stack and split_cat drop what is taken apart to be put together again. A number behind a colon is how many calls it takes at least, as in batch_linear:4; 2 otherwise.',
+    doc: 'Passes on graphs as traced, in the order in which they run: those called batch join calls of the same, known shapes that do not depend on each other into one, unbind_stack and split_cat drop what is taken apart to be put together again. A number behind a colon is how many calls, or pieces, it takes at least, as in batch_linear:4; 2 otherwise.',
   },
   addPreGradPasses: {
     type: 'stringList',
@@ -108,6 +108,6 @@ export const graphPasses = {
     nullable: true,
     min: 0,
     affects: 'runtime',
-    doc: 'Run each graph by the interpreter before and after each pass on graphs as traced, on the arguments of the call, and warn where results differ by more than this, relative to the largest of them.',
+    doc: 'Run the graph of a function that is one graph by the interpreter before and after each pass on it as traced, on the arguments of the call; that results differ by more than this, relative to the largest of them, is an error.',
   },
 } as const;

@@ -13,7 +13,7 @@ import { Composer } from '../composer.ts';
 import type { Graph, Meta, ScalarRef, ValueRef } from '../graph.ts';
 import { GraphBuilder } from '../graph-builder.ts';
 import { metaIn } from '../rewrite/part.ts';
-import { replaceParts, withNote } from '../rewrite/replace.ts';
+import { rewritten } from '../rewrite/replace.ts';
 import type { Replaced } from '../rewrite/replace.ts';
 import { one } from '../shape.ts';
 import type { CallNode } from './rebuild.ts';
@@ -23,14 +23,8 @@ const rule = 'select-for-scatter';
 
 export function selectForScatter(graph: Graph): Graph {
   const parts = graph.nodes.flatMap((node) => (node.kind === 'call' ? partOf(graph, node) : []));
-  const replaced = parts.length === 0 ? undefined : replaceParts(graph, parts);
-  return replaced === undefined
-    ? graph
-    : withNote(removeDead(replaced), {
-        rule,
-        count: parts.length,
-        reason: 'a choice is part of the loop that reads it',
-      });
+  const made = rewritten(graph, parts, { rule, reason: 'a choice is part of the loop that reads it' });
+  return made === graph ? graph : removeDead(made);
 }
 
 function partOf(graph: Graph, node: CallNode): readonly Replaced[] {

@@ -4,7 +4,7 @@
 // Calls are taken together where they stand at the same depth of the graph, counted in calls from its inputs: no two such calls
 // depend on each other, and neither do the groups of them.
 import { at, stableStringify } from '@tsinductor/base';
-import { add, int } from '@tsinductor/ir';
+import { add, equal, int } from '@tsinductor/ir';
 import type { Index } from '@tsinductor/ir';
 import { isValue, valueKey, valuesOf } from '../argument-reader.ts';
 import type { Composer } from '../composer.ts';
@@ -14,7 +14,7 @@ import { one, product } from '../shape.ts';
 import { usedBy } from './match.ts';
 import { metaIn, partGraph } from './part.ts';
 import type { PartContext } from './part.ts';
-import { replaceParts, withNote } from './replace.ts';
+import { rewritten } from './replace.ts';
 import type { Replaced } from './replace.ts';
 
 interface Batching {
@@ -55,13 +55,19 @@ function besideRows(c: Composer, value: ValueRef, rank: number): ValueRef {
   return c.reshape(value, [calls, ...new Array<Index>(rank - own.length).fill(one), ...own]);
 }
 
+/** Whether a layer is a product and a vector that is added to its rows: a weight may be a vector, and a bias of more axes. */
+function isPlain(graph: Graph, call: CallNode): boolean {
+  const [weight, bias] = [argument(call, 1), argument(call, 2)];
+  const [outputs, ...others] = weight === undefined ? [] : metaIn(graph, weight).shape;
+  if (outputs === undefined || others.length !== 1) return false;
+  if (bias === undefined) return true;
+  const { shape } = metaIn(graph, bias);
+  return shape.length === 1 && equal(at(shape, 0), outputs);
+}
+
 const linear: Batching = {
   target: 'linear',
-  key: (graph, call) => {
-    const [x, weight] = [argument(call, 0), argument(call, 1)];
-    const isPlain = x !== undefined && weight !== undefined && metaIn(graph, weight).shape.length === 2;
-    return isPlain ? overTensors(graph, call) : undefined;
-  },
+  key: (graph, call) => (isPlain(graph, call) ? overTensors(graph, call) : undefined),
   together: (c, calls) => {
     const [inputs, weights] = [stacked(c, column(calls, 0)), stacked(c, column(calls, 1))];
     const [count = one, ...shape] = c.shape(inputs);
@@ -79,7 +85,7 @@ const linearLhs: Batching = {
   target: 'linear',
   key: (graph, call) => {
     const [x, weight] = [argument(call, 0), argument(call, 1)];
-    if (x === undefined || weight === undefined || metaIn(graph, weight).shape.length !== 2) return undefined;
+    if (x === undefined || weight === undefined || !isPlain(graph, call)) return undefined;
     return stableStringify([valueKey(x), metaIn(graph, weight).dtype, argument(call, 2) === undefined]);
   },
   together: (c, calls) => {
@@ -149,9 +155,7 @@ export function batchCalls(
   const parts = [...groups.values()].flatMap((calls) =>
     calls.length < least ? [] : partOf(graph, calls, { batching, context, rule }),
   );
-  const replaced = parts.length === 0 ? undefined : replaceParts(graph, parts);
-  if (replaced === undefined) return graph;
-  return withNote(replaced, { rule, count: parts.length, reason: 'equal calls are one over all of them' });
+  return rewritten(graph, parts, { rule, reason: 'equal calls are one over all of them' });
 }
 
 /** How many calls there are at most on a way from an input to a node. */
@@ -171,17 +175,21 @@ function partOf(
     ...new Map(calls.flatMap(({ args }) => valuesOf(args)).map((value) => [valueKey(value), value])).values(),
   ];
   const outputs = calls.map(({ id }): ValueRef => ({ kind: 'value', node: id, result: 0 }));
-  const by = partGraph(graph, inputs, {
-    context,
-    build: (c, standIns) => {
-      const own = new Map(inputs.map((value, position) => [valueKey(value), at(standIns, position)]));
-      const over = calls.map((call) => ({
-        ...call,
-        args: call.args.map((arg) => (isValue(arg) ? (own.get(valueKey(arg)) ?? arg) : arg)),
-      }));
-      return batching.together(c, over).map((value) => c.call('contiguous', [value]));
+  const by = partGraph(
+    graph,
+    { inputs, outputs },
+    {
+      context,
+      build: (c, standIns) => {
+        const own = new Map(inputs.map((value, position) => [valueKey(value), at(standIns, position)]));
+        const over = calls.map((call) => ({
+          ...call,
+          args: call.args.map((arg) => (isValue(arg) ? (own.get(valueKey(arg)) ?? arg) : arg)),
+        }));
+        return batching.together(c, over).map((value) => c.call('contiguous', [value]));
+      },
     },
-  });
+  );
   if (by === undefined) return [];
   return [{ by, inputs, outputs, rule, nodes: new Set<NodeId>(calls.map(({ id }) => id)) }];
 }

@@ -1,13 +1,12 @@
 // What is taken apart to be put together again, dropped. In and out: a graph as traced.
 //
 //   cat(split(x, ..., dim), dim) = x      stack(unbind(x, dim), dim) = x      chunk as split
-import { at } from '@tsinductor/base';
+import { at, stableStringify } from '@tsinductor/base';
 import { isList, isValue } from '../argument-reader.ts';
 import type { Arg, Graph, ValueRef } from '../graph.ts';
 import { rebuild } from '../passes/rebuild.ts';
 import type { CallNode, NodeList } from '../passes/rebuild.ts';
 import { contiguousStrides } from '../shape.ts';
-import { stableStringify } from '@tsinductor/base';
 import { withNote } from './replace.ts';
 
 interface RoundTrip {
@@ -20,13 +19,13 @@ export const roundTrips: Readonly<Record<string, RoundTrip>> = {
   unbind_stack: { together: 'stack', apart: ['unbind'] },
 };
 
-/** `rule` is one of `roundTrips`. */
-export function dropRoundTrips(graph: Graph, rule: string): Graph {
+/** `rule` is one of `roundTrips`; there are at least `least` pieces. */
+export function dropRoundTrips(graph: Graph, rule: string, least: number): Graph {
   const trip = roundTrips[rule];
   if (trip === undefined) return graph;
   let count = 0;
   const made = rebuild(graph, (node, list) => {
-    const whole = node.target === trip.together ? wholeOf(node, list, trip) : undefined;
+    const whole = node.target === trip.together ? wholeOf(node, list, { ...trip, least }) : undefined;
     if (whole === undefined) return list.add(node);
     count += 1;
     return [whole];
@@ -35,11 +34,15 @@ export function dropRoundTrips(graph: Graph, rule: string): Graph {
 }
 
 /** What all the pieces are of, in their order; it has to lie as what is made of them. */
-function wholeOf({ args, attrs, results }: CallNode, { nodes }: NodeList, { apart }: RoundTrip): ValueRef | undefined {
+function wholeOf(
+  { args, attrs, results }: CallNode,
+  { nodes }: NodeList,
+  how: RoundTrip & { readonly least: number },
+): ValueRef | undefined {
   const pieces: Arg = args[0] ?? null;
-  if (!isList(pieces)) return undefined;
+  if (!isList(pieces) || pieces.length < how.least) return undefined;
   const maker = at(nodes, at(pieces, 0).node);
-  if (maker.kind !== 'call' || !apart.includes(maker.target) || maker.results.length !== pieces.length)
+  if (maker.kind !== 'call' || !how.apart.includes(maker.target) || maker.results.length !== pieces.length)
     return undefined;
   const areAll = pieces.every(({ node, result }, place) => node === maker.id && result === place);
   const [whole] = maker.args;

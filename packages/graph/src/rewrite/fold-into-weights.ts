@@ -18,7 +18,7 @@ import { one } from '../shape.ts';
 import { usersOf } from './match.ts';
 import { metaIn, partGraph } from './part.ts';
 import type { PartContext } from './part.ts';
-import { apart, replaceParts, standsAlone, withNote } from './replace.ts';
+import { rewritten, standsAlone } from './replace.ts';
 import type { Replaced } from './replace.ts';
 
 const convolutions = ['conv1d', 'conv2d', 'conv3d'];
@@ -68,10 +68,7 @@ function foldAll(graph: Graph, foldOf: (node: CallNode) => Fold | undefined, how
     const fold = node.kind === 'call' ? foldOf(node) : undefined;
     return fold === undefined ? [] : partOf(graph, { fold, users }, how);
   });
-  const chosen = apart(parts);
-  const replaced = chosen.length === 0 ? undefined : replaceParts(graph, chosen);
-  if (replaced === undefined) return graph;
-  return withNote(replaced, { rule: how.rule, count: chosen.length, reason: how.reason });
+  return rewritten(graph, parts, how);
 }
 
 function partOf(
@@ -85,15 +82,21 @@ function partOf(
   if (!standsAlone(graph, { nodes, outputs }, users)) return [];
   const given = Object.entries(values);
   const inputs = given.map(([, value]) => value);
-  const by = partGraph(graph, inputs, {
-    context,
-    build: (c, standIns) => {
-      const own: Roles<ValueRef> = Object.fromEntries(given.map(([role], position) => [role, at(standIns, position)]));
-      const { input, weight } = own;
-      invariant(input !== undefined && weight !== undefined, 'a layer has an input and a weight');
-      return [c.call(layer.target, [input, ...build(c, weight, own)], layer.attrs)];
+  const by = partGraph(
+    graph,
+    { inputs, outputs },
+    {
+      context,
+      build: (c, standIns) => {
+        const own: Roles<ValueRef> = Object.fromEntries(
+          given.map(([role], position) => [role, at(standIns, position)]),
+        );
+        const { input, weight } = own;
+        invariant(input !== undefined && weight !== undefined, 'a layer has an input and a weight');
+        return [c.call(layer.target, [input, ...build(c, weight, own)], layer.attrs)];
+      },
     },
-  });
+  );
   return by === undefined ? [] : [{ by, inputs, outputs, nodes, rule }];
 }
 
@@ -106,8 +109,13 @@ function layerOf({ nodes }: Graph, arg: Arg | undefined, targets: readonly strin
   return dtype === 'f32' || dtype === 'f64' ? node : undefined;
 }
 
+/** Whether a weight has an axis of outputs and one of inputs, at least. */
+const isMatrix = (graph: Graph, weight: Arg): weight is ValueRef => isValue(weight) && rankOf(graph, weight) > 1;
+
+const rankOf = (graph: Graph, value: ValueRef): number => metaIn(graph, value).shape.length;
+
 /** Those of the arguments that are values. */
-function rolesOf(args: Roles<Arg>): Roles<ValueRef> {
+function rolesOf(args: Roles<Arg | undefined>): Roles<ValueRef> {
   return Object.fromEntries(Object.entries(args).filter((entry): entry is [string, ValueRef] => isValue(entry[1])));
 }
 
@@ -117,29 +125,29 @@ const overWeight = (c: Composer, vector: ValueRef, weight: ValueRef): ValueRef =
 function normFold(graph: Graph, node: CallNode): Fold | undefined {
   const layer = node.target === 'batchNorm' ? layerOf(graph, node.args[0], convolutions) : undefined;
   if (layer === undefined || node.attrs['training'] !== false) return undefined;
-  const [input = null, weight = null, bias = null] = layer.args;
-  const [, mean = null, variance = null, factor = null, offset = null] = node.args;
+  const [input, weight, bias] = layer.args;
+  const [, mean, variance, factor, offset] = node.args;
   const values = rolesOf({ input, weight, bias, mean, variance, factor, offset });
-  const { dtype } = at(layer.results, 0);
+  const { dtype, shape } = at(layer.results, 0);
   if (Object.values(values).some((value) => metaIn(graph, value).dtype !== dtype)) return undefined;
-  const eps = Number(node.attrs['eps']);
-  return {
-    layer,
-    node,
-    values,
-    build: (c, kernels, own) => {
-      invariant(own.mean !== undefined && own.variance !== undefined, 'a batch norm in evaluation has statistics');
-      const inverse = c.op('rsqrt', c.op('add', own.variance, float(eps)));
-      const gain = own.factor === undefined ? inverse : c.op('mul', inverse, own.factor);
-      const centered = own.bias === undefined ? c.op('neg', own.mean) : c.op('sub', own.bias, own.mean);
-      const scaled = c.op('mul', centered, gain);
-      return [
-        c.op('mul', kernels, overWeight(c, gain, kernels)),
-        own.offset === undefined ? scaled : c.op('add', scaled, own.offset),
-      ];
-    },
-  };
+  // Channels are the first axis but one: of one image without a batch they are the first.
+  if (values.weight === undefined || shape.length !== rankOf(graph, values.weight)) return undefined;
+  return { layer, node, values, build: normFolding(Number(node.attrs['eps'])) };
 }
+
+const normFolding =
+  (eps: number): Fold['build'] =>
+  (c, kernels, own) => {
+    invariant(own.mean !== undefined && own.variance !== undefined, 'a batch norm in evaluation has statistics');
+    const inverse = c.op('rsqrt', c.op('add', own.variance, float(eps)));
+    const gain = own.factor === undefined ? inverse : c.op('mul', inverse, own.factor);
+    const centered = own.bias === undefined ? c.op('neg', own.mean) : c.op('sub', own.bias, own.mean);
+    const scaled = c.op('mul', centered, gain);
+    return [
+      c.op('mul', kernels, overWeight(c, gain, kernels)),
+      own.offset === undefined ? scaled : c.op('add', scaled, own.offset),
+    ];
+  };
 
 function binaryFold(graph: Graph, node: CallNode, isFrozen: (value: ValueRef) => boolean): Fold | undefined {
   if (!['add', 'sub', 'mul', 'div'].includes(node.target) || node.args.length !== 2) return undefined;
@@ -167,7 +175,7 @@ function foldWith(
 ): Fold | undefined {
   const [input = null, weight = null, bias = null] = layer.args;
   const isFixed = (arg: Arg): boolean => arg === null || (isValue(arg) && isFrozen(arg));
-  if (!isValue(weight) || !isFixed(weight) || !isFixed(bias)) return undefined;
+  if (!isMatrix(graph, weight) || !isFixed(weight) || !isFixed(bias)) return undefined;
   const values = rolesOf({ input, weight, bias });
   if (isNumber(other)) return { layer, node, values, build: folding(node.target, () => other) };
   const [outputs = one] = metaIn(graph, weight).shape;
@@ -179,7 +187,12 @@ function foldWith(
   return { layer, node, values: { ...values, factor: other }, build: folding(node.target, ofVector) };
 }
 
-const isNumber = (arg: Arg): arg is ScalarRef => isScalar(arg ?? undefined);
+/** A number that leaves weights finite as a rule. */
+const isNumber = (arg: Arg): arg is ScalarRef =>
+  isScalar(arg ?? undefined) && Math.abs(Math.log2(Math.abs(scalarNumber(arg as ScalarRef)))) < mostBinades;
+
+/** Numbers of a size that is usual beside weights: a larger one could make a weight infinite where the layer's result is finite. */
+const mostBinades = 30;
 
 /** Weight and bias with what follows the layer: a number, or a vector of its outputs. */
 const folding =

@@ -38,7 +38,7 @@ interface Bound {
 
 const nothing: Bound = { values: new Map(), nodes: new Map(), numbers: new Map() };
 
-/** Operators of two operands that give the same in either order. */
+/** Operators of two operands that give the same in either order, unless one of them is scaled first. */
 const commutative: ReadonlySet<string> = new Set([
   'add',
   'mul',
@@ -53,6 +53,17 @@ const commutative: ReadonlySet<string> = new Set([
   'bitwiseOr',
   'bitwiseXor',
 ]);
+
+const isCommutative = ({ target, args, attrs }: CallNode): boolean =>
+  commutative.has(target) &&
+  args.length === 2 &&
+  Object.values(attrs).every((attr) => attr === null || (isScalar(attr) && scalarNumber(attr) === 1));
+
+/**
+ * How many calls are compared for one place at most: patterns of many commutative calls and several results stand at a place in very many
+ * ways, and a place where none of so many holds is taken for none.
+ */
+const mostComparisons = 4000;
 
 /** The users of every value of a graph, in order. */
 export function usersOf({ nodes }: Graph): ReadonlyMap<string, readonly NodeId[]> {
@@ -79,6 +90,7 @@ export const usedBy = (node: GraphNode): readonly ValueRef[] =>
 export class Matcher {
   readonly #graph: Graph;
   readonly #users: ReadonlyMap<string, readonly NodeId[]>;
+  #comparisons = 0;
 
   constructor(graph: Graph, users: ReadonlyMap<string, readonly NodeId[]> = usersOf(graph)) {
     this.#graph = graph;
@@ -87,13 +99,17 @@ export class Matcher {
 
   /** Matches whose first output is a value of the node `root`. */
   *matchesAt(pattern: Pattern, root: NodeId): Iterable<Match> {
+    this.#comparisons = 0;
     const first = at(pattern.graph.outputs, 0);
     const placeholders = pattern.graph.nodes.filter(({ kind }) => kind === 'placeholder');
     for (const start of this.#value(pattern, { wanted: first, found: { ...first, node: root } }, nothing)) {
-      for (const bound of this.#otherOutputs(pattern, 1, start)) {
+      for (const bound of this.#otherOutputs(pattern, { position: 1, root }, start)) {
+        const numbers = pattern.numbers.flatMap((number) => bound.numbers.get(number) ?? []);
+        const inputs = placeholders.flatMap(({ id }) => bound.values.get(id) ?? []);
+        if (numbers.length < pattern.numbers.length || inputs.length < placeholders.length) continue;
         yield {
-          inputs: placeholders.map(({ id }) => get(bound.values, id)),
-          numbers: pattern.numbers.map((number) => get(bound.numbers, number)),
+          inputs,
+          numbers,
           outputs: pattern.graph.outputs.map((value) => ({ ...value, node: get(bound.nodes, value.node) })),
           nodes: new Set(bound.nodes.values()),
         };
@@ -102,33 +118,35 @@ export class Matcher {
   }
 
   /** The outputs from `position` on: each is reached already, or somewhere above what is. */
-  *#otherOutputs(pattern: Pattern, position: number, bound: Bound): Iterable<Bound> {
+  *#otherOutputs(
+    pattern: Pattern,
+    { position, root }: { readonly position: number; readonly root: NodeId },
+    bound: Bound,
+  ): Iterable<Bound> {
     const wanted = pattern.graph.outputs[position];
-    if (wanted === undefined) {
-      yield bound;
-      return;
-    }
-    if (bound.nodes.has(wanted.node)) {
-      yield* this.#otherOutputs(pattern, position + 1, bound);
-      return;
-    }
-    for (const node of this.#above(bound, pattern.graph.nodes.length))
-      for (const next of this.#value(pattern, { wanted, found: { ...wanted, node } }, bound))
-        yield* this.#otherOutputs(pattern, position + 1, next);
+    const next = { position: position + 1, root };
+    if (wanted === undefined) yield bound;
+    else if (bound.nodes.has(wanted.node)) yield* this.#otherOutputs(pattern, next, bound);
+    else
+      for (const node of this.#above(bound, { depth: pattern.graph.nodes.length, root }))
+        for (const more of this.#value(pattern, { wanted, found: { ...wanted, node } }, bound))
+          yield* this.#otherOutputs(pattern, next, more);
   }
 
-  /** Calls that use what is bound, and their users, as far up as a pattern reaches. */
-  #above({ values }: Bound, depth: number): readonly NodeId[] {
+  /** Calls that use what is bound, and their users, as far up as a pattern reaches: those that stand near the root, the nearest first. */
+  #above({ values }: Bound, { depth, root }: { readonly depth: number; readonly root: NodeId }): readonly NodeId[] {
     const found = new Set<NodeId>();
     let level: readonly string[] = [...values.values()].map(valueKey);
     for (let step = 0; step < depth && level.length > 0; step += 1) {
-      const users = level.flatMap((value) => this.#users.get(value) ?? []).filter((node) => !found.has(node));
+      const users = level
+        .flatMap((value) => nearest(this.#users.get(value) ?? [], root))
+        .filter((node) => !found.has(node));
       users.forEach((node) => found.add(node));
       level = users.flatMap((node) =>
         at(this.#graph.nodes, node).results.map((_, result) => valueKey({ node, result })),
       );
     }
-    return [...found].sort((a, b) => a - b);
+    return [...found].sort((a, b) => Math.abs(a - root) - Math.abs(b - root));
   }
 
   *#value(
@@ -165,13 +183,15 @@ export class Matcher {
       if (known === there.id) yield bound;
       return;
     }
+    this.#comparisons += 1;
+    if (this.#comparisons > mostComparisons) return;
     if (here.target !== there.target || here.args.length !== there.args.length) return;
     if ([...bound.nodes.values()].includes(there.id)) return;
     const attrs = withAttrs(pattern, { here, there }, bound);
     if (attrs === undefined) return;
     const next = { ...attrs, nodes: new Map(attrs.nodes).set(here.id, there.id) };
     yield* this.#args(pattern, { wanted: here.args, found: there.args }, next);
-    if (commutative.has(here.target) && here.args.length === 2)
+    if (isCommutative(here) && isCommutative(there))
       yield* this.#args(pattern, { wanted: here.args, found: [...there.args].reverse() }, next);
   }
 
@@ -204,6 +224,22 @@ export class Matcher {
       if (next !== undefined) yield next;
     }
   }
+}
+
+/** How many users of one value are looked at. */
+const nearUsers = 32;
+
+/** Of ascending nodes those that stand on either side of `root`. */
+function nearest(nodes: readonly NodeId[], root: NodeId): readonly NodeId[] {
+  if (nodes.length <= nearUsers) return nodes;
+  let [low, high] = [0, nodes.length];
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (at(nodes, middle) < root) low = middle + 1;
+    else high = middle;
+  }
+  const first = Math.min(Math.max(low - nearUsers / 2, 0), nodes.length - nearUsers);
+  return nodes.slice(first, first + nearUsers);
 }
 
 const sameResults = (a: GraphNode, b: GraphNode): boolean =>

@@ -1,6 +1,6 @@
 // A graph to put in a part's place, built call by call. In: the values of the graph that it takes, and what to build of stand-ins for
 // them. Out: the graph; undefined where it would ask of symbolic sizes what nobody guards.
-import { at, isTsInductorError } from '@tsinductor/base';
+import { at, isTsInductorError, stableStringify } from '@tsinductor/base';
 import { Composer } from '../composer.ts';
 import type { Graph, Meta, ValueRef } from '../graph.ts';
 import { GraphBuilder } from '../graph-builder.ts';
@@ -15,9 +15,10 @@ export interface PartContext {
 export const metaIn = ({ nodes }: Pick<Graph, 'nodes'>, { node, result }: ValueRef): Meta =>
   at(at(nodes, node).results, result);
 
+/** `outputs` are the values that it stands for: of the same shapes, strides and dtypes, or there is none. */
 export function partGraph(
   graph: Graph,
-  inputs: readonly ValueRef[],
+  { inputs, outputs }: { readonly inputs: readonly ValueRef[]; readonly outputs: readonly ValueRef[] },
   {
     context,
     build,
@@ -34,5 +35,14 @@ export function partGraph(
     if (isTsInductorError(error)) return undefined;
     throw error;
   }
-  return sizes.guardCount > 0 ? undefined : builder.finish();
+  const made = builder.finish();
+  return sizes.guardCount === 0 && sameOutputs(graph, outputs, made) ? made : undefined;
 }
+
+/** Whether a graph gives what values are, to the last stride. */
+export const sameOutputs = (graph: Graph, outputs: readonly ValueRef[], made: Graph): boolean =>
+  outputs.length === made.outputs.length &&
+  outputs.every((value, place) => {
+    const own = metaIn(made, at(made.outputs, place));
+    return stableStringify(metaIn(graph, value)) === stableStringify(own);
+  });

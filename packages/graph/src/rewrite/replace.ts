@@ -38,8 +38,49 @@ export function standsAlone(
 
 const marksOf = ({ isConstant, pass, region }: NodeOrigin): string => [isConstant, pass, region].map(String).join();
 
+/** Whether a part is given what it computes itself, or would need one of its outputs for another: then no graph can stand in its place. */
+export function needsItself(
+  graph: Graph,
+  { nodes: inside, inputs, outputs }: Pick<Match, 'nodes' | 'inputs' | 'outputs'>,
+  users: ReadonlyMap<string, readonly NodeId[]>,
+): boolean {
+  if (inputs.some(({ node }) => inside.has(node))) return true;
+  if (outputs.length === 1) return false;
+  const wanted = new Set(inputs.map(({ node }) => node));
+  const last = Math.max(-1, ...wanted);
+  const seen = new Set<NodeId>();
+  const open = outputs.map(valueKey);
+  for (let value = open.pop(); value !== undefined; value = open.pop()) {
+    for (const user of users.get(value) ?? []) {
+      if (wanted.has(user)) return true;
+      // What stands behind the last input leads to none.
+      if (user > last || inside.has(user) || seen.has(user)) continue;
+      seen.add(user);
+      at(graph.nodes, user).results.forEach((_, result) => open.push(valueKey({ node: user, result })));
+    }
+  }
+  return false;
+}
+
+/** Those of the parts that can be replaced together, no two of which share a call; and the graph then. */
+export function replaceAll(
+  graph: Graph,
+  parts: readonly Replaced[],
+): { readonly graph: Graph; readonly parts: readonly Replaced[] } {
+  /** With those that were taken, and as many of these as go with them. */
+  const taken = (before: readonly Replaced[], more: readonly Replaced[]): readonly Replaced[] => {
+    const all = [...before, ...more];
+    if (more.length === 0 || replaceParts(graph, all) !== undefined) return all;
+    if (more.length === 1) return before;
+    const half = more.length >> 1;
+    return taken(taken(before, more.slice(0, half)), more.slice(half));
+  };
+  const chosen = taken([], apart(parts));
+  return { graph: chosen.length === 0 ? graph : (replaceParts(graph, chosen) ?? graph), parts: chosen };
+}
+
 /** Of parts, those that share no call with one before them. */
-export function apart<Part extends Pick<Match, 'nodes'>>(parts: readonly Part[]): readonly Part[] {
+function apart<Part extends Pick<Match, 'nodes'>>(parts: readonly Part[]): readonly Part[] {
   const taken = new Set<NodeId>();
   return parts.filter(({ nodes }) => {
     if ([...nodes].some((id) => taken.has(id))) return false;
@@ -49,7 +90,7 @@ export function apart<Part extends Pick<Match, 'nodes'>>(parts: readonly Part[])
 }
 
 /** The graph with `parts`, no two of which share a call, replaced; undefined where one would then need what it gives itself. */
-export function replaceParts(graph: Graph, parts: readonly Replaced[]): Graph | undefined {
+function replaceParts(graph: Graph, parts: readonly Replaced[]): Graph | undefined {
   const list = new NodeList();
   const renamed = new Map<string, ValueRef>();
   const partOf = new Map(parts.flatMap((part) => [...part.nodes].map((id) => [id, part] as const)));
@@ -95,8 +136,19 @@ export function replaceParts(graph: Graph, parts: readonly Replaced[]): Graph | 
   return { ...graph, nodes: list.nodes, outputs: graph.outputs.map(rename) };
 }
 
+/** The graph with parts replaced as `replaceAll` does, and with a note of it. As it was where there is nothing to replace. */
+export function rewritten(graph: Graph, found: readonly Replaced[], { rule, reason }: Note): Graph {
+  const { graph: made, parts } = replaceAll(graph, found);
+  return parts.length === 0 ? graph : withNote(made, { rule, count: parts.length, reason });
+}
+
+interface Note {
+  readonly rule: string;
+  readonly reason: string;
+}
+
 /** The graph with what a rule has done to it. */
-export const withNote = (graph: Graph, note: { rule: string; count: number; reason: string }): Graph => ({
+export const withNote = (graph: Graph, note: Note & { readonly count: number }): Graph => ({
   ...graph,
   decisions: [...(graph.decisions ?? []), { kind: 'rewritten', ...note }],
 });
