@@ -104,7 +104,7 @@ export const graphPassEffects = {
     );
     const [half, full] = [randn([4, 6]).to('f16'), randn([6])];
     none('batch_layernorm', (...own) => own.map((t) => nn.functional.layerNorm(t, [6], full, full)), half, half.neg());
-    none('split_cat:4', (a) => cat((a).split(2, 1), 1).add(1), x);
+    none('split_cat:4', (a) => cat(a.split(2, 1), 1).add(1), x);
     // In their order: once layers are one, so are their activations.
     expect(rewritten(towers, [x, ...three], { preGradFusionOptions: ['batch_tanh', 'batch_linear'] })).toEqual([
       'batch_tanh',

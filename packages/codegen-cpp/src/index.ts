@@ -11,7 +11,7 @@ export type { CacheSizes, Family } from './machine/facts.ts';
 export { keptPanels } from './machine/panels.ts';
 export type { CpuTarget } from './machine/target.ts';
 export { candidatesOfAnySize, contractCandidates, contractParameters } from './strategy/contract/candidates.ts';
-export type { ContractParameter, SearchSpace } from './strategy/contract/candidates.ts';
+export type { ContractParameter } from './strategy/contract/candidates.ts';
 export { trafficRules } from './strategy/traffic/rules.ts';
 export { printedEntry, printLogWords } from './prelude/print-functions.ts';
 export { areChecksCheap } from './block/check-cost.ts';

@@ -27,7 +27,6 @@ export type { Break, Explanation, GraphReport, KernelReport } from './report.ts'
 export { replayGraph } from './replay-graph.ts';
 export { Session } from './session.ts';
 export { tuneRecorded } from './tune-recorded.ts';
-export type { TunedGraph } from './tune-recorded.ts';
 export { svgDrawer } from './structured-trace/draw-svg.ts';
 export type { DrawSvg } from './structured-trace/draw-svg.ts';
 export type { CompiledEvent, RecordedEvent, StagesEvent, TracedLine } from './structured-trace/trace-event.ts';

@@ -9,7 +9,7 @@ import { recordedGraphs } from './build/tuning/recorded-graphs.ts';
 import { inputsOf } from './replay-graph.ts';
 import { Session } from './session.ts';
 
-export interface TunedGraph {
+interface TunedGraph {
   readonly name: string;
   /** What was decided, a line for each group with products. */
   readonly decisions: readonly string[];

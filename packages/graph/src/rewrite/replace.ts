@@ -63,7 +63,7 @@ export function needsItself(
 }
 
 /** Those of the parts that can be replaced together, no two of which share a call; and the graph then. */
-export function replaceAll(
+function replaceAll(
   graph: Graph,
   parts: readonly Replaced[],
 ): { readonly graph: Graph; readonly parts: readonly Replaced[] } {

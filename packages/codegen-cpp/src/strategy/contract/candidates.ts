@@ -11,7 +11,7 @@ import type { CpuTarget } from '../../machine/target.ts';
 import type { Contract } from './plan.ts';
 
 /** How much is searched: each choice by itself, or tiles, packing and blocks of the reduced axis together as well. */
-export type SearchSpace = 'DEFAULT' | 'EXHAUSTIVE';
+type SearchSpace = 'DEFAULT' | 'EXHAUSTIVE';
 
 /** Tiles whose sums, a row of the second operand and an element of the first fit into the registers. */
 const tiles: Readonly<Record<Isa, readonly RegisterTile[]>> = {

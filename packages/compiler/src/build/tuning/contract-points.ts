@@ -1,14 +1,14 @@
 // Patches of choices as points of a grid: for each parameter which of its values a patch has.
 import { stableHash } from '@tsinductor/base';
 import type { ContractParameter, ContractPatch } from '@tsinductor/codegen-cpp';
-import type { Point, Walk } from './coordinate-descent.ts';
+import type { GridPoint, Walk } from './coordinate-descent.ts';
 
 /** The patch at a point. */
-export const patchAt = (point: Point, parameters: readonly ContractParameter[]): ContractPatch =>
+export const patchAt = (point: GridPoint, parameters: readonly ContractParameter[]): ContractPatch =>
   Object.assign({}, ...parameters.map(({ values, usual }, place) => values[point[place] ?? usual])) as ContractPatch;
 
 /** Where a patch stands; what it says of no parameter is as usual. */
-export const pointOf = (patch: ContractPatch, parameters: readonly ContractParameter[]): Point =>
+export const pointOf = (patch: ContractPatch, parameters: readonly ContractParameter[]): GridPoint =>
   parameters.map(({ values, usual }) => {
     const place = values.findIndex((value) => Object.keys(value).length > 0 && has(patch, value));
     return place === -1 ? usual : place;

@@ -1,7 +1,7 @@
 // Coordinate descent on made-up costs.
 import { expect, test } from '@jest/globals';
 import { descend } from './coordinate-descent.ts';
-import type { Point } from './coordinate-descent.ts';
+import type { GridPoint } from './coordinate-descent.ts';
 
 interface Options {
   readonly radius?: number;
@@ -10,12 +10,12 @@ interface Options {
 
 /** Where it ends on a cost over a grid, and how many points were measured. */
 function ended(
-  cost: (point: Point) => number,
+  cost: (point: GridPoint) => number,
   sizes: readonly number[],
   { radius = 1, allDirections = false }: Options,
 ) {
   const asked: string[] = [];
-  const timesOf = (points: readonly Point[]): readonly number[] => {
+  const timesOf = (points: readonly GridPoint[]): readonly number[] => {
     asked.push(...points.map(String));
     return points.map(cost);
   };
@@ -25,7 +25,7 @@ function ended(
   return { ...walk, asked: asked.length };
 }
 
-const distance = (target: readonly number[]) => (point: Point) =>
+const distance = (target: readonly number[]) => (point: GridPoint) =>
   1 + point.reduce((sum, value, axis) => sum + Math.abs(value - (target[axis] ?? 0)), 0);
 
 test('goes down to the least, one parameter at a time', () => {
@@ -41,20 +41,20 @@ test('stays where nothing is better, and measures each point once', () => {
 });
 
 test('crosses a bump that is one value wide with a radius of two', () => {
-  const bump = ([x = 0]: Point): number => [2, 9, 1][x] ?? 9;
+  const bump = ([x = 0]: GridPoint): number => [2, 9, 1][x] ?? 9;
   expect(ended(bump, [3], {}).point).toEqual([0]);
   const { point, asked } = ended(bump, [3], { radius: 2 });
   expect([point, asked]).toEqual([[2], 3]);
 });
 
 test('follows a valley across with steps in all directions only', () => {
-  const valley = ([x = 0, y = 0]: Point): number => 10 - x - y + 100 * Math.abs(x - y);
+  const valley = ([x = 0, y = 0]: GridPoint): number => 10 - x - y + 100 * Math.abs(x - y);
   expect(ended(valley, [4, 4], {}).point).toEqual([0, 0]);
   expect(ended(valley, [4, 4], { allDirections: true }).point).toEqual([3, 3]);
 });
 
 test('takes no step for what is hardly better, and none to what does not run', () => {
-  const hardly = ([x = 0]: Point): number => 1 - x / 100;
+  const hardly = ([x = 0]: GridPoint): number => 1 - x / 100;
   const walk = descend({
     sizes: [3],
     start: [0],

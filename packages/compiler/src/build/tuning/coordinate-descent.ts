@@ -3,16 +3,16 @@
 // parameter has, where to begin, and who measures. Out: the best point, and the steps that led there.
 
 /** A position among the values of each parameter. */
-export type Point = readonly number[];
+export type GridPoint = readonly number[];
 
 export interface Walk<Time> {
-  readonly point: Point;
+  readonly point: GridPoint;
   readonly time: Time;
   readonly steps: readonly Step[];
 }
 
 /** One step that was taken: each parameter that moved. */
-export interface Step {
+interface Step {
   readonly moved: readonly { readonly parameter: number; readonly from: number; readonly to: number }[];
   readonly before: number;
   readonly after: number;
@@ -21,7 +21,7 @@ export interface Step {
 interface Descent {
   /** How many values each parameter has. */
   readonly sizes: readonly number[];
-  readonly start: Point;
+  readonly start: GridPoint;
   /** How far a parameter may move at once. */
   readonly radius: number;
   /** Whether, where no parameter alone helps, steps in all of them together are tried. */
@@ -29,12 +29,12 @@ interface Descent {
   /** Of what one takes less time than another it is better: by so much of it, so that noise is no step. */
   readonly leastGain: number;
   /** Milliseconds of each point; Infinity for what does not run. Asked once for each point. */
-  readonly timesOf: (points: readonly Point[]) => readonly number[];
+  readonly timesOf: (points: readonly GridPoint[]) => readonly number[];
 }
 
 export function descend({ sizes, start, radius, allDirections, leastGain, timesOf }: Descent): Walk<number> {
   const known = new Map<string, number>();
-  const timed = (points: readonly Point[]): readonly number[] => {
+  const timed = (points: readonly GridPoint[]): readonly number[] => {
     const fresh = points.filter((point) => !known.has(point.join()));
     if (fresh.length > 0) timesOf(fresh).forEach((time, place) => known.set((fresh[place] ?? []).join(), time));
     return points.map((point) => known.get(point.join()) ?? Infinity);
@@ -43,7 +43,7 @@ export function descend({ sizes, start, radius, allDirections, leastGain, timesO
   const steps: Step[] = [];
   let best = { point: start, time: first };
   /** Goes to the best of the points, where it is better. */
-  const tried = (points: readonly Point[]): boolean => {
+  const tried = (points: readonly GridPoint[]): boolean => {
     const times = timed(points);
     const place = times.reduce((least, time, at) => (time < (times[least] ?? Infinity) ? at : least), 0);
     const [point, time = Infinity] = [points[place], times[place]];
@@ -59,7 +59,7 @@ export function descend({ sizes, start, radius, allDirections, leastGain, timesO
   return { ...best, steps };
 }
 
-const movesFrom = (from: Point, to: Point): Step['moved'] =>
+const movesFrom = (from: GridPoint, to: GridPoint): Step['moved'] =>
   to.flatMap((value, parameter) => {
     const before = from[parameter] ?? 0;
     return before === value ? [] : [{ parameter, from: before, to: value }];
@@ -67,13 +67,13 @@ const movesFrom = (from: Point, to: Point): Step['moved'] =>
 
 /** The values of one parameter that are near. */
 function neighbours(
-  point: Point,
+  point: GridPoint,
   {
     parameter,
     sizes,
     radius,
   }: { readonly parameter: number; readonly sizes: readonly number[]; readonly radius: number },
-): readonly Point[] {
+): readonly GridPoint[] {
   const [value = 0, size = 1] = [point[parameter], sizes[parameter]];
   const near = Array.from({ length: 2 * radius + 1 }, (_, place) => value + place - radius);
   return near
@@ -83,11 +83,11 @@ function neighbours(
 
 /** All points that are near in every parameter, but for the point itself. */
 const surroundings = (
-  point: Point,
+  point: GridPoint,
   { sizes, radius }: { readonly sizes: readonly number[]; readonly radius: number },
-): readonly Point[] =>
+): readonly GridPoint[] =>
   sizes
-    .reduce<readonly Point[]>(
+    .reduce<readonly GridPoint[]>(
       (all, _, parameter) => all.flatMap((one) => [one, ...neighbours(one, { parameter, sizes, radius })]),
       [point],
     )
