@@ -201,6 +201,9 @@ describe('refusals', () => {
   test('unknown options and wrong values are coded errors', () => {
     const options = { fullGraph: true } as unknown as { fullgraph: boolean };
     expect(() => compile((x: Tensor) => x, options)).toThrow(/no option "fullGraph"/);
+    expect(() => compile((x: Tensor) => x, { freezing: true } as never)).toThrow(
+      /\{ options: \{ freezing: \.\.\. \} \}/,
+    );
     expect(() => compile((x: Tensor) => x, { mode: 'fast' as 'default' })).toThrow(/'default'/);
   });
 

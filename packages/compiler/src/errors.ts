@@ -5,9 +5,13 @@ import type { SourceLocation, TsInductorError } from '@tsinductor/base';
 import { badValues } from '@tsinductor/ir';
 import type { CheckSite, Origin } from '@tsinductor/ir';
 
-export const unknownOption = (name: string, known: readonly string[]): UserError =>
+/** `isSetting`: there is a setting of that name, which is told apart from options. */
+export const unknownOption = (
+  name: string,
+  { known, isSetting }: { known: readonly string[]; isSetting: boolean },
+): UserError =>
   new UserError('OPTION_UNKNOWN', `compile() has no option ${JSON.stringify(name)}`, {
-    hint: `use one of ${known.join(', ')}`,
+    hint: isSetting ? `it is a setting: give it as in { options: { ${name}: ... } }` : `use one of ${known.join(', ')}`,
   });
 
 export const badOption = (name: string, value: unknown, allowed: string): UserError =>

@@ -1,5 +1,5 @@
 // What compile() may be told, checked when it is called.
-import { readPatch } from '@tsinductor/config';
+import { readPatch, settingNames } from '@tsinductor/config';
 import type { ConfigPatch, Report } from '@tsinductor/config';
 import type { Graph } from '@tsinductor/graph';
 import type { Tensor } from '@tsinductor/tensor';
@@ -100,7 +100,11 @@ export function patchOf({ options, memoryBudget }: CompileOptions): ConfigPatch 
  */
 export function checkOptions(options: CompileOptions, report?: Report): void {
   for (const [name, value] of Object.entries(options)) {
-    if (!Object.hasOwn(checks, name)) throw unknownOption(name, Object.keys(checks));
+    if (!Object.hasOwn(checks, name))
+      throw unknownOption(name, {
+        known: Object.keys(checks),
+        isSetting: (settingNames as readonly string[]).includes(name),
+      });
     const [allowed, accepts] = checks[name as keyof CompileOptions];
     if (value !== undefined && !accepts(value)) throw badOption(name, value, allowed);
   }

@@ -3,6 +3,23 @@ import type { ExcusedName } from './known-name.ts';
 
 export const otherwise: readonly ExcusedName[] = [
   {
+    name: 'reorder_for_locality',
+    says: 'The order of a graph says nothing of the order of its kernels: makers and users are joined where they can be, and kernels are ordered for the least memory (`reorderForPeakMemory`).',
+  },
+  {
+    name: 'permute_fusion',
+    env: ['TORCHINDUCTOR_PERMUTE_FUSION'],
+    says: 'Products read transposed operands where they lie, and what transposes a result is a view of it: neither is a kernel that could be merged.',
+  },
+  {
+    name: 'decompose_mem_bound_mm',
+    says: 'A product has one form in a graph. How it is computed is decided when a kernel is made of it: one of a row or a column is a reduction, with what follows at its elements, and small ones are plain loops.',
+  },
+  {
+    name: 'triton.autotune_at_compile_time',
+    says: 'Graphs are always tuned while they are compiled, never by their first call.',
+  },
+  {
     name: 'can_inplace_pad_graph_input',
     says: "`inplacePadding` is for temporaries. What lies between the rows of an argument is the caller's, be it another tensor; and a result that lay in an argument's memory would change with it, which it does not in eager execution.",
   },

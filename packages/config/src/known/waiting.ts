@@ -4,7 +4,6 @@ export const waiting = {
   'graph passes': [
     { name: 'enable_auto_functionalized_v2', env: ['TORCHDYNAMO_AUTO_FUNCTIONALIZED_V2'] },
     { name: 'post_grad_fusion_options' },
-    { name: 'reorder_for_locality' },
   ],
   tuning: [
     { name: 'precompilation_timeout_seconds' },
@@ -26,7 +25,6 @@ export const waiting = {
     { name: 'combo_kernels_autotune' },
     { name: 'autotune_lookup_table' },
     { name: 'triton.autotune_pointwise' },
-    { name: 'triton.autotune_at_compile_time' },
     { name: 'triton.multi_kernel', env: ['TORCHINDUCTOR_MULTI_KERNEL'] },
     { name: 'triton.spill_threshold' },
     { name: 'DISABLE_PROFILER_CODEGEN', env: ['DISABLE_PROFILER_CODEGEN'] },
@@ -74,8 +72,6 @@ export const waiting = {
     { name: 'max_autotune_conv_backends', env: ['TORCHINDUCTOR_MAX_AUTOTUNE_CONV_BACKENDS'] },
     { name: 'shape_padding', env: ['TORCHINDUCTOR_SHAPE_PADDING'] },
     { name: 'force_shape_pad' },
-    { name: 'permute_fusion', env: ['TORCHINDUCTOR_PERMUTE_FUSION'] },
-    { name: 'decompose_mem_bound_mm' },
     { name: 'triton.autotune_cublasLt' },
     { name: 'cuda.cutlass_max_profiling_configs' },
     { name: 'cuda.cutlass_backend_min_gemm_size' },
