@@ -50,7 +50,13 @@ function tunedGraph(text: string, config: Config, voice: Voice): TunedGraph {
   const saved = readSavedGraph(text);
   const { graph, primitives, name, placement } = saved;
   const search: ConfigPatch = Object.fromEntries(ofSearch.map((setting) => [setting, config[setting]]));
-  const own: ConfigPatch = { ...saved.config, ...search, opsRecord: false, maxAutotuneGemm: true, autotunePolicy: 'autotune' };
+  const own: ConfigPatch = {
+    ...saved.config,
+    ...search,
+    opsRecord: false,
+    maxAutotuneGemm: true,
+    autotunePolicy: 'autotune',
+  };
   const started = performance.now();
   const milliseconds = (): number => performance.now() - started;
   try {
