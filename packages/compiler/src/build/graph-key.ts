@@ -28,9 +28,13 @@ export function graphKey(graph: Graph, context: KeyContext): string {
   return stableHash({ ...parts, graph: plain, config: fingerprint(config) });
 }
 
-const partsOf = (graph: Graph, { native, config, build = buildFingerprint, records }: KeyContext) => ({
+const partsOf = (
+  { decisions: _, ...graph }: Graph,
+  { native, config, build = buildFingerprint, records }: KeyContext,
+) => ({
   format: planFormat,
   build,
+  // What passes did is in the graph itself.
   graph: { ...graph, nodes: keyedNodes(graph) },
   config: config.cpp.dynamicThreads ? withConfig(config, { cpp: { threads: -1 } }) : config,
   compiler: native.toolchain.fingerprint,
