@@ -35,9 +35,14 @@ export function writeBlocks(nest: Nest, oriented: Oriented, { plan, maps }: Bloc
     rowUnitsOf(oriented, plan),
     ceilDivide(n.extent, int(width)),
   ]);
-  nest.notes.push(
-    `register tiles of ${String(plan.rows)} x ${String(plan.vectors * plan.lanes)}${plan.packB ? ', panels packed' : ''}${plan.packA ? ', rows packed' : ''}${maps.length > 0 ? ', epilogue in the tile' : ''}`,
-  );
+  const parts = [
+    `register tiles of ${String(plan.rows)} x ${String(plan.vectors * plan.lanes)}`,
+    ...(plan.packB ? ['panels packed'] : []),
+    ...(plan.packA ? ['rows packed'] : []),
+    ...(plan.rowsFirst ? [`${String(plan.unitRows ?? 0)} rows at a time through all panels`] : []),
+    ...(maps.length > 0 ? ['epilogue in the tile'] : []),
+  ];
+  nest.notes.push(parts.join(', '));
   const cycles =
     (volume(oriented) * node.batch.reduce((left, axis) => left * typicalValue(axis.extent), 1)) / plan.lanes / 1.8;
   const target = targetOf(nest, oriented, { plan, maps });

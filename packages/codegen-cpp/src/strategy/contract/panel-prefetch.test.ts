@@ -22,6 +22,16 @@ test('a block is fetched while the one before it is used, a part by each step of
   ]);
 });
 
+test('what a kernel does says so', () => {
+  const described = (one: Case): string =>
+    generateCpp(one.schedule, { isa: 'avx512', threads: 2 })
+      .kernels.flatMap(({ notes }) => notes)
+      .join();
+  const note = /the next block of a panel is prefetched/;
+  expect(described(cases.product({ m: 48, n: 32, k: 64, batch: 5 }))).toMatch(note);
+  expect(described(cases.product({ m: 48, n: 32, k: 64 }))).not.toMatch(note);
+});
+
 test('few rows fetch whole points, of two lines each', () => {
   expect(prefetches(cases.product({ m: 8, n: 32, k: 64, batch: 5 }))).toHaveLength(2);
 });

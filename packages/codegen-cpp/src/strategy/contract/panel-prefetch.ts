@@ -14,6 +14,8 @@ import { stepAlong } from './plan.ts';
 import type { Oriented } from './plan.ts';
 import { pointsOf, positionIn } from './points.ts';
 
+const note = 'the next block of a panel is prefetched';
+
 /** Writes what is prefetched at a step: a tap of the block, and a point of k in it. */
 type StepPrefetch = (tap: Index, k: Index) => void;
 
@@ -28,6 +30,7 @@ export function panelPrefetch(nest: Nest, product: Product, tile: Tile): StepPre
   const width = plan.vectors * plan.lanes;
   if (tile.packedB !== undefined || plan.lanes === 1 || !liesInPanels(oriented, width)) return undefined;
   if (all === undefined || rows === undefined || all > nest.choices.prefetchedPanelRows) return undefined;
+  if (!nest.notes.includes(note)) nest.notes.push(note);
   const { block } = tile;
   const first = new Map([...[...taps, k].map(({ name }) => [name, int(0)] as const), [n.name, tile.column]]);
   const before = add(multiply(block.tap, k.extent), block.from);
