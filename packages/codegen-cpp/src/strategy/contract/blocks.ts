@@ -13,7 +13,7 @@ import { inThreads } from './in-threads.ts';
 import type { AxisPart } from './in-threads.ts';
 import { productAt, resultOf } from './operands.ts';
 import type { DepthBlock, Packed, PanelMemory, Product, Target } from './operands.ts';
-import { packA, packB } from './pack.ts';
+import { blockSize, packA, packB } from './pack.ts';
 import { eachPanel, rowTiles } from './panel-tiles.ts';
 import type { Block, PanelPart } from './panel-tiles.ts';
 import { volume } from './plan.ts';
@@ -188,7 +188,7 @@ export function writeUnit(nest: Nest, given: Product, { rows, columns, maps, pan
   const product = maps.length === 0 && !plan.turned ? given : { ...given, epilogue };
   const packs = plan.packB && panels === undefined;
   const bufferB = packs ? scratch('panel', plan.taps * plan.depth * panelWidth * plan.panels) : undefined;
-  const bufferA = plan.packA ? scratch('block', plan.depth * plan.blockRows) : undefined;
+  const bufferA = plan.packA ? scratch('block', blockSize(given)) : undefined;
   const accumulates = isOneBlock(oriented, plan) ? 'never' : 'after first';
   eachBlock(nest, product, (block) => {
     writeBlock(nest, { product, block, columns, accumulates, panels }, { rows, bufferA, bufferB });

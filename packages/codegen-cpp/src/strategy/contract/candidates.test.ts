@@ -1,12 +1,14 @@
 // What a clock may choose among: every candidate of a product computes what the product is.
 import { describe, expect, test } from '@jest/globals';
 import { at } from '@tsinductor/base';
-import { cases, hasCompiler, runnable } from '@tsinductor/testing/loops';
+import { cases, differences, expected, hasCompiler, inputsOf, runnable } from '@tsinductor/testing/loops';
 import type { Case } from '@tsinductor/testing/loops';
-import { generateBatch } from '../../generate.ts';
+import { bindSchedule, generateBatch } from '../../generate.ts';
+import type { ContractPatch } from '../../machine/choices.ts';
 import type { Isa } from '../../machine/isa.ts';
+import { runKernels } from '../../test-support/kernel-run.ts';
 import { differencesOf } from '../../test-support/native-differences.ts';
-import { contractCandidates } from './candidates.ts';
+import { contractCandidates, contractParameters } from './candidates.ts';
 
 const groupOf = ({ schedule }: Case) => at(schedule.groups, 0);
 
@@ -63,4 +65,45 @@ test.each(isas)('every candidate computes the same on %s', (isa) => {
   );
   expect(all.length).toBeGreaterThan(30);
   expect(differencesOf(all, target)).toEqual([]);
+});
+
+/** A point of all parameters at once, drawn by a generator of few bits. */
+function* pointsOf(parameters: ReturnType<typeof contractParameters>, count: number): Iterable<ContractPatch> {
+  let state = 1;
+  const next = (below: number): number => {
+    state = (Math.imul(state, 1_103_515_245) + 12_345) & 0x7fff_ffff;
+    return (state >>> 8) % below;
+  };
+  for (let drawn = 0; drawn < count; drawn += 1)
+    yield Object.assign({}, ...parameters.map(({ values }) => at(values, next(values.length)))) as ContractPatch;
+}
+
+test.each([
+  ['f32, the first operand across', cases.product({ m: 101, n: 40, k: 24, transposed: 'a' })],
+  ['f64, the first operand across', cases.product({ m: 101, n: 20, k: 12, transposed: 'a', dtype: 'f64' })],
+  ['bf16', cases.product({ m: 101, n: 40, k: 24, dtype: 'bf16' })],
+  ['f16, both across', cases.product({ m: 101, n: 40, k: 40, dtype: 'f16', transposed: 'both' })],
+  ['what follows at each element', cases.product({ m: 101, n: 40, k: 24, transposed: 'a', followed: true })],
+])('no combination of choices leaves its scratch: %s', (_, one) => {
+  const target = { isa: 'avx512', threads: 1 } as const;
+  const own: ContractPatch = { plainVolume: 0, packedBytes: 0 };
+  const inputs = inputsOf(one);
+  const wanted = expected(one, inputs);
+  const parameters = contractParameters(groupOf(one), target, 'of any size');
+  const small = [{}, { blockRows: { packed: 24, inPlace: 24 } }, { contractDepth: 8 }];
+  const names = new Set<string>();
+  for (const choices of [...small, ...pointsOf(parameters, 24)]) {
+    const { schedule } = patched(one, { ...own, ...choices });
+    const kernels = bindSchedule(schedule, target);
+    // Equal kernels are looked at once; stores beyond scratch are errors of the interpreter.
+    const text = JSON.stringify(
+      kernels.map(({ body }) => body),
+      (__, value: unknown) => (typeof value === 'bigint' ? String(value) : value),
+    );
+    if (names.has(text)) continue;
+    names.add(text);
+    const results = runKernels(schedule, kernels, { inputs, sizes: new Map(), chunk: 4 });
+    expect(differences(one, results, wanted)).toEqual([]);
+  }
+  expect(names.size).toBeGreaterThan(4);
 });

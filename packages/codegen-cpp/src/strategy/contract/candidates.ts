@@ -81,8 +81,14 @@ export interface ContractParameter {
 }
 
 /** What coordinate descent moves along. None where there are no candidates. */
-export const contractParameters = (group: Group, target: CpuTarget): readonly ContractParameter[] =>
-  contractCandidates(group, target, 'DEFAULT').length === 0 ? [] : parametersOf(productsOf(group), target);
+export const contractParameters = (
+  group: Group,
+  target: CpuTarget,
+  size: 'large' | 'of any size' = 'large',
+): readonly ContractParameter[] => {
+  const candidates = size === 'large' ? contractCandidates : candidatesOfAnySize;
+  return candidates(group, target, 'DEFAULT').length === 0 ? [] : parametersOf(productsOf(group), target);
+};
 
 /** What is tried of a parameter by itself: every tile, and of numbers the next ones. */
 const optionsOf = ({ name, values, usual }: ContractParameter): readonly ContractPatch[] =>

@@ -79,6 +79,15 @@ function withTaps({ oriented, plan }: Product, { from, depth }: Pick<Packing, 'f
   return { operand, other: along, from: multiply(from, count), depth: multiply(depth, count) };
 }
 
+/**
+ * Elements of a block of rows of a. Vectors are stored whole, and what is beyond a row or a point of k is written again by the next one: only
+ * behind the last one there has to be room for it.
+ */
+export function blockSize({ oriented, plan }: Product): number {
+  const step = stepAlong(oriented.a, oriented.k) === 1 ? plan.depth : plan.blockRows;
+  return plan.depth * plan.blockRows + (step % plan.lanes === 0 ? 0 : plan.lanes);
+}
+
 /** A block of rows of a; where it was put. */
 export function packA(nest: Nest, packing: Packing & { readonly rows: AxisPart }): Packed {
   const { product, rows, from, depth, buffer } = packing;
