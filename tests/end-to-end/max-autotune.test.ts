@@ -1,10 +1,14 @@
 // Products whose choices a clock has made: the numbers are those of eager mode, and what was measured once is not measured again.
-import { mkdtempSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { deflateSync } from 'node:zlib';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { stableHash } from '@tsinductor/base';
 import { openRecords } from '@tsinductor/cache';
 import type { RecordStore } from '@tsinductor/cache';
+import { tuneRecorded } from '@tsinductor/compiler';
+import { resolveConfig, withConfig } from '@tsinductor/config';
 import { compile, manualSeed, nn, randn, setConfig } from 'tsinductor';
 import type { Tensor } from 'tsinductor';
 import { useOwnCache } from './own-cache.ts';
@@ -143,4 +147,36 @@ describe('what was not measured here', () => {
     leave({ contractDepth: '0); evil(' });
     expect(told({ ...heuristics, comboKernels: true })).toEqual([expect.stringMatching(/no record of another one/)]);
   });
+
+  test('holds for the process where it cannot be kept', () => {
+    const [first, second] = [1, 2].map(() => mkdtempSync(join(tmpdir(), 'tsinductor-tuned-')));
+    if (first === undefined || second === undefined) throw new RangeError('no directories');
+    setConfig({ autotuneCacheDir: first });
+    told(options);
+    using measured = recordsAt(first);
+    mkdirSync(join(second, 'autotune'), { mode: 0o700 });
+    // A record would be a file in a directory of this name.
+    for (const problem of measured.list()) writeFileSync(join(second, 'autotune', problem), '');
+    setConfig({ autotuneCacheDir: second });
+    expect(told({ ...options, comboKernels: true })).toEqual([expect.stringMatching(/measured now/)]);
+  });
+});
+
+test('a recorded graph that is none fails by itself', () => {
+  const autotuneCacheDir = mkdtempSync(join(tmpdir(), 'tsinductor-tuned-'));
+  using records = recordsAt(autotuneCacheDir);
+  const problem = stableHash({ kind: 'recorded graphs' });
+  const texts = ['no JSON', '{"format":"another"}', '{"format":"tsinductor graph 1"}'];
+  const graphs = texts.map((text) => ({ graph: deflateSync(text).toString('base64') }));
+  [null, 7, { graph: 'x' }, ...graphs].forEach((record, place) => {
+    records.write(problem, String(place).padStart(64, '0'), record);
+  });
+  const seen: string[] = [];
+  const voice = { warn: () => undefined, log: () => undefined };
+  tuneRecorded(withConfig(resolveConfig({ env: {} }), { autotuneCacheDir }), {
+    voice,
+    report: (done, total, { failure }) =>
+      seen.push(`${String(done)} of ${String(total)} ${failure === undefined ? '' : 'failed'}`),
+  });
+  expect(seen).toEqual(['1 of 3 failed', '2 of 3 failed', '3 of 3 failed']);
 });

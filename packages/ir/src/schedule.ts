@@ -125,7 +125,14 @@ export type Decision = { readonly stage?: string } & (
       readonly reason: string;
     }
   /** Choices of the target that a clock has made for a group, or has found no better than those for all. */
-  | { readonly kind: 'tuned'; readonly group: string; readonly choices: string; readonly reason: string }
+  | {
+      readonly kind: 'tuned';
+      readonly group: string;
+      readonly choices: string;
+      readonly reason: string;
+      /** Nothing could be measured this time: code that goes by it is not kept for the next one. */
+      readonly isProvisional?: true;
+    }
   /** How a kernel moves memory: the rule that says so, and what it does to which buffers, by the kernel's names for them. */
   | {
       readonly kind: 'traffic';

@@ -39,9 +39,11 @@ async function tune(context: Context, search: Readonly<Record<string, unknown>>)
         context.warn(message);
       },
     },
-    report: (done, total, { name, decisions, milliseconds, failure }) => {
+    report: (done, total, { name, decisions, milliseconds, failure, without }) => {
       const what = failure === undefined ? plural(decisions.length, 'product') : `failed: ${failure}`;
-      context.warn(`[${String(done)}/${String(total)}] ${name}: ${what}, ${(milliseconds / 1000).toFixed(1)} s`);
+      const lost =
+        without.length === 0 ? '' : `, without ${without.join(' and ')} of the program, which may make other products`;
+      context.warn(`[${String(done)}/${String(total)}] ${name}: ${what}, ${(milliseconds / 1000).toFixed(1)} s${lost}`);
     },
   });
   const failed = graphs.filter(({ failure }) => failure !== undefined).length;

@@ -251,7 +251,10 @@ function requestOf({ job, printed }: GeneratedNative): Parameters<Builder['graph
   // Where no call is at hand, the first one asks.
   if (examples.length > 0 && config.scalarAsserts) checkIndexLimits(plan, examples);
   const fields = graphFields(traced.graph, { native, config, records });
-  return { key: slot, name, units: program.units, plan, toolchain: native.toolchain, fields };
+  // What goes by choices that could not be measured is nothing that another process would find.
+  const isProvisional = scheduled.decisions.some((one) => one.kind === 'tuned' && one.isProvisional === true);
+  const key = isProvisional ? stableHash([slot, process.pid, job.started]) : slot;
+  return { key, name, units: program.units, plan, toolchain: native.toolchain, fields };
 }
 
 /** The code, and what of the settings decides where it is kept and how it is called. */

@@ -1,8 +1,9 @@
 // What was measured of a group with matrix products, on disk: a record for each candidate as soon as its time is known, and one of what was
 // decided. So whoever is killed loses the measurement in flight, and what was decided once is measured no more.
-import { stableHash } from '@tsinductor/base';
+import { isTsInductorError, stableHash } from '@tsinductor/base';
 import type { RecordStore } from '@tsinductor/cache';
 import type { ContractPatch } from '@tsinductor/codegen-cpp';
+import type { Announcer } from '../announcer.ts';
 import { buildFingerprint } from '../build-fingerprint.ts';
 import type { Decided, Tuning } from './tune-contractions.ts';
 
@@ -19,6 +20,7 @@ export class ContractionRecords implements Disposable {
   readonly #store: RecordStore;
   readonly #problem: string;
   readonly #known: ReadonlyMap<string, unknown>;
+  readonly #keep: Keeping;
 
   /** `key`: of the group, as code is made of it. */
   constructor(key: string, { builder, machine }: Tuning) {
@@ -33,6 +35,7 @@ export class ContractionRecords implements Disposable {
     };
     this.#problem = stableHash({ kind: 'contraction', key, ...place });
     this.#store = builder.tuningRecords(stableHash({ kind: 'contractions', ...place }));
+    this.#keep = keepingIn(this.#store, this.#problem, builder.announcer);
     this.#known = this.#store.read(this.#problem);
   }
 
@@ -44,7 +47,7 @@ export class ContractionRecords implements Disposable {
   }
 
   write(measured: Measured): void {
-    this.#store.write(this.#problem, nameOf(measured.patch), measured);
+    this.#keep(nameOf(measured.patch), measured);
   }
 
   /** What a search of this name has found, if it is what one finds, and nothing else that a record says. */
@@ -56,13 +59,27 @@ export class ContractionRecords implements Disposable {
   }
 
   decide(search: string, decided: Decided): void {
-    if (isTime(decided.milliseconds)) this.#store.write(this.#problem, search, decided);
+    if (isTime(decided.milliseconds)) this.#keep(search, decided);
   }
 
   [Symbol.dispose](): void {
     this.#store[Symbol.dispose]();
   }
 }
+
+type Keeping = (configuration: string, record: unknown) => void;
+
+/** Writes records of a problem. One that cannot be written is told, once: what was measured holds for this process all the same. */
+export const keepingIn =
+  (store: RecordStore, problem: string, announcer: Announcer): Keeping =>
+  (configuration, record) => {
+    try {
+      store.write(problem, configuration, record);
+    } catch (error) {
+      if (!isTsInductorError(error)) throw error;
+      announcer.warnOnce(error.code, `a measurement is not kept: ${error.message}`);
+    }
+  };
 
 const nameOf = (patch: ContractPatch): string => stableHash(patch);
 

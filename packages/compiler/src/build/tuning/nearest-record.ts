@@ -8,6 +8,7 @@ import type { RecordStore } from '@tsinductor/cache';
 import type { ContractParameter, ContractPatch } from '@tsinductor/codegen-cpp';
 import type { NativeMachine } from '../machine.ts';
 import { patchAt, pointOf } from './contract-points.ts';
+import { keepingIn } from './contraction-records.ts';
 import type { Tuning } from './tune-contractions.ts';
 
 /** The decision of a machine, in few words that make machines comparable. */
@@ -34,12 +35,14 @@ export class NearestRecords implements Disposable {
   readonly #store: RecordStore;
   readonly #problem: string;
   readonly #machine: NativeMachine;
+  readonly #keep: ReturnType<typeof keepingIn>;
 
   /** `key`: of the group, as code is made of it. */
   constructor(key: string, { builder, machine }: Tuning) {
     this.#machine = machine;
     this.#problem = stableHash({ kind: 'contraction of any machine', key, isa: machine.isa });
     this.#store = builder.tuningRecords(stableHash({ kind: 'contractions of any machine', isa: machine.isa }));
+    this.#keep = keepingIn(this.#store, this.#problem, builder.announcer);
   }
 
   /** Tells other machines what this one has decided. */
@@ -49,7 +52,7 @@ export class NearestRecords implements Disposable {
       parameters.map(({ name, usual }, place) => [name, (point[place] ?? usual) - usual]),
     );
     const likeness = likenessOf(this.#machine);
-    this.#store.write(this.#problem, stableHash(likeness), { ...likeness, offsets });
+    this.#keep(stableHash(likeness), { ...likeness, offsets });
   }
 
   /** Undefined where no machine with these instructions has measured it. */

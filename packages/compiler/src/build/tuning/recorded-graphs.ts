@@ -3,6 +3,8 @@
 import { deflateSync, inflateSync } from 'node:zlib';
 import { stableHash } from '@tsinductor/base';
 import type { RecordStore } from '@tsinductor/cache';
+import { settingNames, settings, valueOf } from '@tsinductor/config';
+import type { Config, Setting } from '@tsinductor/config';
 import type { Builder } from '../builder.ts';
 import { saveGraph } from '../saved-graph.ts';
 import type { CompileJob } from '../target-compiler.ts';
@@ -37,21 +39,34 @@ export class GraphRecorder {
     this.#seen.add(key);
     try {
       using records = open(this.#builder);
-      records.write(problem, key, { graph: deflateSync(saveGraph(job)).toString('base64') });
+      const graph = deflateSync(saveGraph(job)).toString('base64');
+      records.write(problem, key, { graph, hooks: hooksOf(job.config) });
     } catch (error) {
       this.#builder.announcer.warnOnce('OPS_RECORD', `a graph was not recorded: ${(error as Error).message}`);
     }
   }
 }
 
-/** The recorded graphs, as texts of `saveGraph`; what cannot be read of them is left out. */
-export function recordedGraphs(builder: Builder): readonly string[] {
+/** The settings that are functions of the program: they are in no file. */
+const hooksOf = (config: Config): readonly string[] =>
+  settingNames.filter((name) => (settings[name] as Setting).type === 'hook' && valueOf(config, name) !== null);
+
+/** A graph that was recorded, as a text of `saveGraph`, and the settings that it has lost. */
+interface RecordedGraph {
+  readonly text: string;
+  readonly hooks: readonly string[];
+}
+
+/** The recorded graphs; what cannot be read of them is left out. */
+export function recordedGraphs(builder: Builder): readonly RecordedGraph[] {
   using records = open(builder);
   return [...records.read(problem).values()].flatMap((record) => {
-    const { graph } = record as { graph?: unknown };
+    const { graph, hooks } = (record ?? {}) as { graph?: unknown; hooks?: unknown };
     if (typeof graph !== 'string') return [];
+    const known = Array.isArray(hooks) ? settingNames.filter((name) => hooks.includes(name)) : [];
     try {
-      return [inflateSync(Buffer.from(graph, 'base64'), { maxOutputLength: mostBytes }).toString()];
+      const text = inflateSync(Buffer.from(graph, 'base64'), { maxOutputLength: mostBytes }).toString();
+      return [{ text, hooks: known }];
     } catch {
       return [];
     }

@@ -51,15 +51,15 @@ const searchOf = (config: Config): string =>
 export const tunesContractions = ({ maxAutotuneGemm }: Config): boolean => maxAutotuneGemm;
 
 export function tuneContractions(schedule: Schedule, tuning: Tuning): Schedule {
-  const found = new Map<string, Choice | undefined>();
+  const found = new Map<string, Choice>();
   const groups = schedule.groups.map((group): Group => {
     if (contractCandidates(group, tuning.target, 'DEFAULT').length === 0) return group;
     const key = keyOfTrial(trialOf(schedule, group));
-    if (!found.has(key)) found.set(key, choiceFor({ schedule, group, key }, tuning));
-    const choice = found.get(key);
-    return choice === undefined || choice.isUsual ? group : { ...group, choices: choice.patch };
+    const choice = found.get(key) ?? choiceFor({ schedule, group, key }, tuning);
+    found.set(key, choice);
+    return choice.isUsual ? group : { ...group, choices: choice.patch };
   });
-  const decisions = [...found.values()].flatMap((choice) => choice?.decision ?? []);
+  const decisions = [...found.values()].map(({ decision }) => decision);
   return { ...schedule, groups, decisions: [...schedule.decisions, ...decisions] };
 }
 
@@ -76,15 +76,16 @@ interface Problem {
   readonly key: string;
 }
 
-/** Undefined where nothing can be built or timed, which is told once. */
-function choiceFor(problem: Problem, tuning: Tuning): Choice | undefined {
+/** The usual choices, for this time, where nothing can be built or timed; that is told once. */
+function choiceFor(problem: Problem, tuning: Tuning): Choice {
   try {
     using records = new ContractionRecords(problem.key, tuning);
     return decided(problem, records, tuning);
   } catch (error) {
     if (!isToolchainFailure(error)) throw error;
     tuning.builder.announcer.warnOnce(error.code, `products are not tuned: ${error.message}`);
-    return undefined;
+    const told = { kind: 'tuned', group: problem.group.name, choices: textOf({}), isProvisional: true } as const;
+    return { patch: {}, isUsual: true, decision: { ...told, reason: `it could not be measured: ${error.message}` } };
   }
 }
 
@@ -200,10 +201,9 @@ class Searched {
         return patches.map((patch) => timeOf(times.find((one) => one.patch === patch) ?? neverRun(patch)));
       },
     });
-    return {
-      best: { patch: patchAt(walk.point, parameters), milliseconds: walk.time },
-      text: describeWalk(walk, parameters),
-    };
+    const end: Measured = { patch: patchAt(walk.point, parameters), milliseconds: walk.time };
+    // Choices that matter only together are no step of a walk.
+    return { best: fastest([end, ...measured]), text: describeWalk(walk, parameters) };
   }
 
   /** Those that change the kernel, with the values that make different ones. */
