@@ -125,7 +125,7 @@ const passOn = (name) =>
  * Texts that make code of graphs, far from what a user calls: short names of their own make the package smaller by a twentieth. So
  * have workers and the command.
  */
-const nameless = ['codegen-cpp', 'codegen-cuda', 'codegen-js', 'lowering', 'scheduler'];
+const nameless = ['codegen-cpp', 'codegen-cuda', 'codegen-js', 'dsl', 'lowering', 'scheduler'];
 
 /** Writes a text of these entries. */
 const writeText = (chosen, { outfile, plugins, define = {}, minifyIdentifiers = false }) =>
