@@ -102,7 +102,7 @@ describe('a rule that is no rule', () => {
       () =>
         replacement('r', {
           like: [square],
-          search: () => {
+          search: (_: Tensor): Tensor => {
             throw new RangeError('no such thing');
           },
           replace: (x: Tensor) => x,
