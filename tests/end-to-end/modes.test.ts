@@ -72,7 +72,7 @@ describe('device', () => {
 describe('options', () => {
   test('a name of another system is answered at compile()', () => {
     const under = (options: object) => () => compile((a: Tensor) => a, { options: { ...options } });
-    expect(under({ coordinate_descent_tuning: true })).toThrow(expect.objectContaining({ code: 'SETTING_NOT_BUILT' }));
+    expect(under({ shape_padding: true })).toThrow(expect.objectContaining({ code: 'SETTING_NOT_BUILT' }));
     expect(under({ triton: { cudagraphs: true } })).toThrow(expect.objectContaining({ code: 'SETTING_NOT_BUILT' }));
     expect(under({ cpp_wrapper: true })).toThrow(expect.objectContaining({ code: 'SETTING_ABSENT' }));
   });

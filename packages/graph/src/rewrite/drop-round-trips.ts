@@ -4,28 +4,21 @@
 import { at, stableStringify } from '@tsinductor/base';
 import { isList, isValue } from '../argument-reader.ts';
 import type { Arg, Graph, ValueRef } from '../graph.ts';
+import { operatorFor } from '../operator-table.ts';
 import { rebuild } from '../passes/rebuild.ts';
 import type { CallNode, NodeList } from '../passes/rebuild.ts';
 import { contiguousStrides } from '../shape.ts';
 import { withNote } from './replace.ts';
 
-interface RoundTrip {
-  readonly together: string;
-  readonly apart: readonly string[];
-}
-
-export const roundTrips: Readonly<Record<string, RoundTrip>> = {
-  split_cat: { together: 'cat', apart: ['split', 'chunk', 'tensorSplit'] },
-  unbind_stack: { together: 'stack', apart: ['unbind'] },
-};
+/** What puts together what a view of several results has taken apart, by rule. */
+export const roundTrips: Readonly<Record<string, string>> = { split_cat: 'cat', unbind_stack: 'stack' };
 
 /** `rule` is one of `roundTrips`; there are at least `least` pieces. */
 export function dropRoundTrips(graph: Graph, rule: string, least: number): Graph {
-  const trip = roundTrips[rule];
-  if (trip === undefined) return graph;
+  const together = roundTrips[rule];
   let count = 0;
   const made = rebuild(graph, (node, list) => {
-    const whole = node.target === trip.together ? wholeOf(node, list, { ...trip, least }) : undefined;
+    const whole = node.target === together ? wholeOf(node, list, least) : undefined;
     if (whole === undefined) return list.add(node);
     count += 1;
     return [whole];
@@ -34,15 +27,15 @@ export function dropRoundTrips(graph: Graph, rule: string, least: number): Graph
 }
 
 /** What all the pieces are of, in their order; it has to lie as what is made of them. */
-function wholeOf(
-  { args, attrs, results }: CallNode,
-  { nodes }: NodeList,
-  how: RoundTrip & { readonly least: number },
-): ValueRef | undefined {
+function wholeOf({ args, attrs, results }: CallNode, { nodes }: NodeList, least: number): ValueRef | undefined {
   const pieces: Arg = args[0] ?? null;
-  if (!isList(pieces) || pieces.length < how.least) return undefined;
+  if (!isList(pieces) || pieces.length < least) return undefined;
   const maker = at(nodes, at(pieces, 0).node);
-  if (maker.kind !== 'call' || !how.apart.includes(maker.target) || maker.results.length !== pieces.length)
+  if (
+    maker.kind !== 'call' ||
+    operatorFor(maker.target, maker.attrs).views === undefined ||
+    maker.results.length !== pieces.length
+  )
     return undefined;
   const areAll = pieces.every(({ node, result }, place) => node === maker.id && result === place);
   const [whole] = maker.args;

@@ -21,7 +21,7 @@ import type { PartContext } from './part.ts';
 import { rewritten, standsAlone } from './replace.ts';
 import type { Replaced } from './replace.ts';
 
-const convolutions = ['conv1d', 'conv2d', 'conv3d'];
+const isConvolution = (target: string): boolean => /^conv[123]d$/.test(target);
 
 /** What a fold takes, by what it is to the layer: absent where there is none. */
 type Roles<Value> = Readonly<
@@ -101,10 +101,10 @@ function partOf(
 }
 
 /** The layer of one of these operators that makes a value, if its elements are computed in their own dtype. */
-function layerOf({ nodes }: Graph, arg: Arg | undefined, targets: readonly string[]): CallNode | undefined {
+function layerOf({ nodes }: Graph, arg: Arg | undefined, isLayer: (target: string) => boolean): CallNode | undefined {
   if (arg === undefined || !isValue(arg)) return undefined;
   const node = at(nodes, arg.node);
-  if (node.kind !== 'call' || !targets.includes(node.target)) return undefined;
+  if (node.kind !== 'call' || !isLayer(node.target)) return undefined;
   const { dtype } = at(node.results, 0);
   return dtype === 'f32' || dtype === 'f64' ? node : undefined;
 }
@@ -123,7 +123,7 @@ function rolesOf(args: Roles<Arg | undefined>): Roles<ValueRef> {
 const overWeight = (c: Composer, vector: ValueRef, weight: ValueRef): ValueRef => c.along(vector, 0, c.rank(weight));
 
 function normFold(graph: Graph, node: CallNode): Fold | undefined {
-  const layer = node.target === 'batchNorm' ? layerOf(graph, node.args[0], convolutions) : undefined;
+  const layer = node.target === 'batchNorm' ? layerOf(graph, node.args[0], isConvolution) : undefined;
   if (layer === undefined || node.attrs['training'] !== false) return undefined;
   const [input, weight, bias] = layer.args;
   const [, mean, variance, factor, offset] = node.args;
@@ -156,10 +156,10 @@ function binaryFold(graph: Graph, node: CallNode, isFrozen: (value: ValueRef) =>
     (attr) => attr === null || (isScalar(attr) && scalarNumber(attr) === 1),
   );
   if (!isPlain) return undefined;
-  const targets = ['linear', ...convolutions];
+  const isLayer = (target: string): boolean => target === 'linear' || isConvolution(target);
   const isEither = node.target === 'add' || node.target === 'mul';
   for (const place of isEither ? [0, 1] : [0]) {
-    const layer = layerOf(graph, node.args[place], targets);
+    const layer = layerOf(graph, node.args[place], isLayer);
     const other = node.args[1 - place] ?? null;
     const isOfOne = layer !== undefined && at(layer.results, 0).dtype === at(node.results, 0).dtype;
     const fold = !isOfOne ? undefined : foldWith(graph, { node, layer, other }, isFrozen);
