@@ -30,7 +30,7 @@ function otherValue(setting: Setting, present: SettingValue): { value: SettingVa
     case 'string':
       return { value: '/somewhere/else', text: '/somewhere/else' };
     case 'stringList':
-      return listOf(setting.values?.slice(0, 2) ?? ['one', 'two']);
+      return listOf(setting.values?.slice(0, 2) ?? namesIn(setting.pattern) ?? ['one', 'two']);
     case 'choice': {
       const value = setting.values.find((candidate) => candidate !== present) ?? '';
       return { value, text: value };
@@ -39,6 +39,10 @@ function otherValue(setting: Setting, present: SettingValue): { value: SettingVa
       return { value: { key: 'identity', run: (argument: unknown) => argument }, text: '' };
   }
 }
+
+/** The first two names of which a pattern has a choice. */
+const namesIn = (pattern = ''): readonly string[] | undefined =>
+  /^\^\(([a-z_|]+)\)/.exec(pattern)?.[1]?.split('|').slice(0, 2);
 
 const listOf = (items: readonly string[]): { value: readonly string[]; text: string } => ({
   value: items,

@@ -19,8 +19,8 @@ export function checkValue(setting: Setting, value: unknown): Checked {
 function copyOf(setting: Setting, value: SettingValue): SettingValue {
   if (Array.isArray(value)) return Object.freeze(value.map(String));
   if (setting.type !== 'hook' || value === null) return value;
-  const hook = value as Hook;
-  return Object.freeze({ key: hook.key, run: (...given: never[]) => hook.run(...given) });
+  const { key, run } = value as Hook;
+  return Object.freeze({ key, run });
 }
 
 /** Reads and checks the text of an environment variable. Of booleans only 0 and 1 are values, as for PyTorch. */
