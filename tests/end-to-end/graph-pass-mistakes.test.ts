@@ -46,7 +46,7 @@ describe('a rule that is no rule', () => {
     [
       'gives no tensor',
       /something else than tensors/,
-      () => replacement('r', { like: [square], search: (_: Tensor) => 3 as unknown as Tensor, replace: (x) => x }),
+      () => replacement('r', { like: [square], search: (_: Tensor) => 3 as never, replace: (x) => x }),
     ],
     [
       'writes',
@@ -163,7 +163,12 @@ describe("a pass of the program's own", () => {
     ],
     ['writes that it has not', (graph) => ({ ...graph, mutations: [{ placeholder: 0, output: 0 }] })],
     ['a graph that it has broken', (graph) => ((graph.nodes as unknown[]).push({}), graph)],
-    ['nothing, as it fails', () => { throw new TypeError('no'); }], // prettier-ignore
+    [
+      'nothing, as it fails',
+      () => {
+        throw new TypeError('no');
+      },
+    ],
   ])('that gives %s is an error', (_, run) => {
     for (const setting of ['preGradCustomPass', 'postGradCustomPostPass']) {
       const pass = { key: `bad ${_}`, run };

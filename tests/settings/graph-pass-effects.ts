@@ -184,8 +184,6 @@ export const graphPassEffects = {
     const kernels = (options: Options): number => reportOf(oneHot, [classes], options).kernels.length;
     expect(kernels({})).toBe(1);
     expect(kernels({ optimizeScatterUponConstTensor: false })).toBeGreaterThan(1);
-    const lossOf = (logits: Tensor, target: Tensor): Tensor => nn.functional.crossEntropy(logits, target);
-    expect(lossOf(randn([3, 5]), classes).numel).toBe(1);
     const wrong = compiledWith(oneHot, {});
     expect(() => wrong(tensor([1, 5], { dtype: 'i64' }))).toThrow(
       /oneHot: index 5 of dim 1 is out of range for a size of 5/,

@@ -1,8 +1,9 @@
 // Shapes of traced tensors. A user sees numbers: those of the example inputs. A size that is symbolic becomes fixed, with
 // a guard, when it is read from the shape; a shape that is handed on as a whole (zeros(x.shape)) keeps its symbols.
+import { at } from '@tsinductor/base';
 import type { Attr, SizeEnvironment } from '@tsinductor/graph';
 import { sizesAttr } from '@tsinductor/graph';
-import { int } from '@tsinductor/ir';
+import { equal, int } from '@tsinductor/ir';
 import type { Index } from '@tsinductor/ir';
 import { processState } from './process-state.ts';
 
@@ -58,5 +59,14 @@ export function indexesOf(sizes: readonly number[]): readonly Index[] {
   if (symbolic === undefined) return sizes.map((size) => int(size));
   return symbolic.map((size) =>
     typeof size === 'object' && size !== null && 'size' in size ? size.size : int(Number(size)),
+  );
+}
+
+/** Whether two shapes are the same; sizes that are so whatever they are are not fixed by the question. */
+export function sameSizes(one: readonly number[], other: readonly number[]): boolean {
+  const [left, right] = [indexesOf(one), indexesOf(other)];
+  return (
+    left.length === right.length &&
+    left.every((size, axis) => equal(size, at(right, axis)) || one[axis] === other[axis])
   );
 }

@@ -17,6 +17,7 @@ import type { MapLevel } from './mapping/level.ts';
 import { repeated } from './mapping/whole.ts';
 import { processState } from './process-state.ts';
 import type { Placed, Writing } from './recorder.ts';
+import { sameSizes } from './symbolic-shape.ts';
 import { isTensor, placedTensor, placeOf, rawElements } from './tensor.ts';
 import type { Tensor } from './tensor.ts';
 import { sendTo } from './transfer.ts';
@@ -36,15 +37,13 @@ export function write(target: Tensor, value: Tensor, writing: Writing): void {
 }
 
 function requireShape({ shape }: Tensor, value: Tensor, operation: string): void {
-  const isSame = shape.length === value.shape.length && shape.every((size, axis) => size === value.shape[axis]);
-  if (!isSame) throw writeShape(operation, shape, value.shape);
+  if (!sameSizes(shape, value.shape)) throw writeShape(operation, shape, value.shape);
 }
 
 /** Copies `source`, broadcast and cast to any dtype, into `target`. */
 export function copyInto(target: Tensor, source: unknown, writing: Writing): Tensor {
   if (!isTensor(source)) throw notATensor(writing.operation, source);
-  const isSame =
-    source.shape.length === target.shape.length && source.shape.every((size, axis) => size === target.shape[axis]);
+  const isSame = sameSizes(source.shape, target.shape);
   store(target, isSame ? source : dispatchOne('expand', [source, target.shape]), writing);
   return target;
 }

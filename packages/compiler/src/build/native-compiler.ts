@@ -31,7 +31,7 @@ import type { CppContext, Printed } from './pipeline.ts';
 import { keepsStages, watchingFor } from './stage-log.ts';
 import type { StageLog, Watching } from './stage-log.ts';
 import type { BesideCompiler, CompileJob } from './target-compiler.ts';
-import { recordsStamp } from './tuning/records-stamp.ts';
+import { recordsDigest } from './tuning/records-digest.ts';
 import type { GraphBuilt } from './workers/protocol.ts';
 
 /** A graph for this machine, under its key. */
@@ -87,7 +87,7 @@ export class NativeCompiler implements BesideCompiler<NativeJob, GeneratedNative
 
   jobFor(job: CompileJob, native: NativeMachine, { unique, build }: Naming = this.naming()): NativeJob {
     const { config, traced } = job;
-    const records = recordsStamp(config, this.#builder);
+    const records = recordsDigest(config, this.#builder);
     const key = graphKey(traced.graph, { native, config, build, records });
     const slot = config.forceDisableCaches ? stableHash([key, unique]) : key;
     return { ...job, native, key, records, slot, started: performance.now() };

@@ -5,7 +5,7 @@ import { isDType } from '@tsinductor/base';
 import type { Tensor } from '@tsinductor/tensor';
 import { badReplacement } from '../errors.ts';
 import type { GraphPass } from './graph-pass.ts';
-import { checkRule, RuleAtWork } from './rule-at-work.ts';
+import { checkRule, Rewriter } from './rewriter.ts';
 
 /** What arguments of a pattern are: tensors, and numbers that stand for any number. */
 export type PatternArguments = readonly (Tensor | number)[];
@@ -56,6 +56,7 @@ export function replacement<Args extends PatternArguments>(
   name: string,
   options: ReplacementOptions<Args>,
 ): Replacement {
+  // Its functions are called with what `like` says that they take, so that their own types may be forgotten.
   const made: Replacement = { name, rule: options as unknown as ReplacementOptions<PatternArguments> };
   checkOptions(made);
   checkRule(made); // a mistake is one where the rule is made
@@ -106,7 +107,7 @@ export function graphPass(key: string, replacements: readonly Replacement[]): Gr
   return {
     key: `replacements ${key}: ${rules.map(({ name }) => name).join(', ')}`,
     run: (graph, context) =>
-      context.usesPatterns ? rules.reduce((so, one) => new RuleAtWork(one, context).run(so), graph) : graph,
+      context.usesPatterns ? rules.reduce((so, one) => new Rewriter(one, context).run(so), graph) : graph,
   };
 }
 

@@ -13,7 +13,7 @@ export const otherwise: readonly ExcusedName[] = [
   },
   {
     name: 'decompose_mem_bound_mm',
-    says: 'A product has one form in a graph. How it is computed is decided when a kernel is made of it: one of a row or a column is a reduction, with what follows at its elements, and small ones are plain loops.',
+    says: 'A product has one form in a graph. How it is computed is decided when a kernel is made of it: one with few rows or columns is made of dot products, or a reduction, with what follows at its elements.',
   },
   {
     name: 'triton.autotune_at_compile_time',

@@ -23,7 +23,7 @@ const rule = 'select-for-scatter';
 
 export function selectForScatter(graph: Graph): Graph {
   const parts = graph.nodes.flatMap((node) => (node.kind === 'call' ? partOf(graph, node) : []));
-  const made = rewritten(graph, parts, { rule, reason: 'a choice is part of the loop that reads it' });
+  const made = rewritten(graph, parts, { rule, reason: 'a choice at each element is part of the loop that reads it' });
   return made === graph ? graph : removeDead(made);
 }
 

@@ -4,6 +4,6 @@ export { dropRoundTrips, roundTrips } from './drop-round-trips.ts';
 export { foldBinaries, foldNorms } from './fold-into-weights.ts';
 export { Matcher, usersOf } from './match.ts';
 export type { Match, Pattern } from './match.ts';
-export { sameOutputs } from './part.ts';
+export { metaIn, sameOutputs } from './part.ts';
 export { needsItself, rewritten, standsAlone, withNote } from './replace.ts';
 export type { Replaced } from './replace.ts';

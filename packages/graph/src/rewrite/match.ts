@@ -5,6 +5,7 @@
 // Operands of operators that commute are tried in both orders, so a place may match in several ways: they come one by one, and whoever
 // asks takes the first that holds.
 import { at, get, stableStringify } from '@tsinductor/base';
+import { isPointwise, pointwise } from '@tsinductor/ops';
 import { isAttrList, isList, isScalar, isValue, scalarNumber, valueKey, valuesOf } from '../argument-reader.ts';
 import type { Arg, Attr, Graph, GraphNode, NodeId, ScalarRef, ValueRef } from '../graph.ts';
 import type { CallNode } from '../passes/rebuild.ts';
@@ -38,24 +39,10 @@ interface Bound {
 
 const nothing: Bound = { values: new Map(), nodes: new Map(), numbers: new Map() };
 
-/** Operators of two operands that give the same in either order, unless one of them is scaled first. */
-const commutative: ReadonlySet<string> = new Set([
-  'add',
-  'mul',
-  'eq',
-  'ne',
-  'logicalAnd',
-  'logicalOr',
-  'logicalXor',
-  'maximum',
-  'minimum',
-  'bitwiseAnd',
-  'bitwiseOr',
-  'bitwiseXor',
-]);
-
+/** Whether its operands may change places: the table of pointwise ops says so, unless one of them is scaled first. */
 const isCommutative = ({ target, args, attrs }: CallNode): boolean =>
-  commutative.has(target) &&
+  isPointwise(target) &&
+  pointwise[target].traits.commutative === true &&
   args.length === 2 &&
   Object.values(attrs).every((attr) => attr === null || (isScalar(attr) && scalarNumber(attr) === 1));
 

@@ -150,7 +150,7 @@ interface Note {
 /** The graph with what a rule has done to it. */
 export const withNote = (graph: Graph, note: Note & { readonly count: number }): Graph => ({
   ...graph,
-  decisions: [...(graph.decisions ?? []), { kind: 'rewritten', ...note }],
+  decisions: [...(graph.decisions ?? []), { kind: 'rewritten', stage: 'graph passes', ...note }],
 });
 
 interface Splicing {

@@ -158,6 +158,15 @@ describe('writes while tracing', () => {
 });
 
 describe('symbolic sizes', () => {
+  test.each<[string, (x: Tensor) => unknown]>([
+    ['the input', (x) => x.mul_(2)],
+    ['a transpose of it', (x) => (x.t().mul_(2), x.add(1))],
+    ['a copy of what is transposed', (x) => x.mul(1).copy_(x.t().mul(2).t()).view([-1])],
+  ])('writing to %s asks nothing of them', (_, fn) => {
+    const { guards } = trace(fn, [zeros([5, 5])], { dynamic: [[0, 1]] });
+    expect(guards).toEqual([]);
+  });
+
   test('an axis stays symbolic through operators', () => {
     const { graph, guards } = trace((x) => x.add(1).sum(1), [zeros([4, 3])], { dynamic: [[0]] });
     expect(graph.sizes).toEqual([{ name: 's0', placeholder: 0, axis: 0 }]);

@@ -6,7 +6,7 @@
 import { at } from '@tsinductor/base';
 import { contiguousStrides } from '@tsinductor/graph';
 import type { Builder, GraphBuilder, Meta, ValueRef, ViewLayout } from '@tsinductor/graph';
-import { add } from '@tsinductor/ir';
+import { add, equal, int } from '@tsinductor/ir';
 import { expandCall, findAliases, mayAlias } from '../alias.ts';
 import type { Alias, ViewStep } from '../alias.ts';
 import type { BoundCall } from '../bound-call.ts';
@@ -121,9 +121,8 @@ function asItLies(builder: Builder, value: ValueRef, strides: Meta['strides']): 
   const { shape, strides: own } = builder.meta(value);
   const order = axesByStride(strides.map((stride) => sizes.hint(stride)));
   const dense = contiguousStrides(order.map((axis) => at(shape, axis)));
-  const isSo = order.every(
-    (axis, place) => sizes.isOne(at(shape, axis)) || sizes.same(at(own, axis), at(dense, place)),
-  );
+  // Nothing is asked of symbolic sizes: what is not known to lie so is put in order.
+  const isSo = order.every((axis, place) => equal(at(shape, axis), int(1)) || equal(at(own, axis), at(dense, place)));
   if (isSo) return value;
   const ordered = builder.call('contiguous', [builder.call('permute', [value], { dims: order })], {});
   return builder.call('permute', [ordered], { dims: order.map((_, axis) => order.indexOf(axis)) });

@@ -1,4 +1,4 @@
-// A replacement at work. In: a graph as traced or in primitives. Out: the graph in which what was looked for is replaced.
+// Applies a replacement. In: a graph as traced or in primitives. Out: the graph in which what was looked for is replaced.
 //
 // The function that is looked for is traced with examples first, which gives its shape as a graph: where that is found, whatever the sizes,
 // it is traced again with the metas of what was found, and must be the same to the last attribute. So a pattern may compute with the
@@ -9,6 +9,7 @@ import {
   contiguousStrides,
   decompose,
   Matcher,
+  metaIn,
   needsItself,
   optimize,
   rewritten,
@@ -18,8 +19,8 @@ import {
   usersOf,
   withNote,
 } from '@tsinductor/graph';
-import type { Graph, Match, Meta, NodeId, Pattern, Replaced, ValueRef } from '@tsinductor/graph';
-import { int } from '@tsinductor/ir';
+import type { Graph, Match, Meta, NodeId, Pattern, Replaced } from '@tsinductor/graph';
+import { int, printIndex } from '@tsinductor/ir';
 import { isTensor } from '@tsinductor/tensor';
 import type { Tensor } from '@tsinductor/tensor';
 import { traceOver } from '@tsinductor/tensor/internal';
@@ -137,8 +138,8 @@ function tensorsOf(name: string, which: string, result: unknown): readonly Tenso
   return list;
 }
 
-/** A rule at work on graphs of one form. */
-export class RuleAtWork {
+/** Applies a rule to graphs of one form. */
+export class Rewriter {
   readonly #own: Replacement;
   readonly #context: PassContext;
   readonly #loose: Pattern;
@@ -263,13 +264,8 @@ function inForm(form: Form, graph: Graph, sizes: SizeEnvironment): Graph {
   return form === 'primitives' ? primitives : optimize(primitives);
 }
 
-const metaIn = ({ nodes }: Graph, { node, result }: ValueRef): Meta => at(at(nodes, node).results, result);
-
 const printed = (graph: Graph): string =>
   graph.outputs
     .map((value) => metaIn(graph, value))
-    .map(
-      ({ dtype, shape }) =>
-        `${dtype} [${shape.map((size) => (size.kind === 'int' ? String(size.value) : '?')).join(', ')}]`,
-    )
+    .map(({ dtype, shape }) => `${dtype} [${shape.map((size) => printIndex(size)).join(', ')}]`)
     .join(' and ');

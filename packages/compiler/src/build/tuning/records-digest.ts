@@ -5,8 +5,8 @@ import type { Config } from '@tsinductor/config';
 import type { Builder } from '../builder.ts';
 import { tunesContractions } from './tune-contractions.ts';
 
-export function recordsStamp(config: Config, builder: Builder): string | undefined {
+export function recordsDigest(config: Config, builder: Builder): string | undefined {
   if (!tunesContractions(config) || config.autotunePolicy !== 'heuristics') return undefined;
-  using records = builder.tuningRecords(stableHash({ kind: 'stamp' }));
+  using records = builder.tuningRecords(stableHash({ kind: 'digest of records' }));
   return stableHash(records.list());
 }
