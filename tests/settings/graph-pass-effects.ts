@@ -39,8 +39,8 @@ const isDoubled = (options: Options): boolean => (compiledWith(sine, options)(on
 const image = randn([1, 3, 6, 6]);
 const kernel = randn([4, 3, 3, 3]);
 const [mean, variance] = [randn([4]), randn([4]).square().add(0.5)];
-const normalised = (input: Tensor): Tensor =>
-  nn.functional.batchNorm(nn.functional.conv2d(input, kernel), mean, variance);
+const normalised = (input: Tensor, over = variance): Tensor =>
+  nn.functional.batchNorm(nn.functional.conv2d(input, kernel), mean, over);
 const scaled = (input: Tensor): Tensor => nn.functional.linear(input, at(three, 0)).mul(2).add(1);
 
 const classes = tensor([1, 0, 3], { dtype: 'i64' });
@@ -127,6 +127,9 @@ export const graphPassEffects = {
     expect(rewritten(normalised, [image], { efficientConvBnEvalFxPasses: true })).toEqual(['conv_bn']);
     // Channels of an image without a batch are not those that are normalised.
     expect(rewritten(normalised, [image.at(0)], { efficientConvBnEvalFxPasses: true })).toEqual([]);
+    // Freezing does so where all of the weight and the statistics is frozen.
+    expect(rewritten(normalised, [image], { freezing: true })).toEqual(['conv_bn']);
+    expect(rewritten(normalised, [image, ones([4])], { freezing: true })).toEqual([]);
   },
   enableLinearBinaryFolding: () => {
     const options = { enableLinearBinaryFolding: true };

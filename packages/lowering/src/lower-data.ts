@@ -84,7 +84,8 @@ const padRule: Rule = (lowering, node) => {
   const value = scalarAttr(node, 'value');
   const order = paddedOrder(lowering, node, source);
   const target: Target = { ...lowering.target(node), ...(order !== undefined && { order }) };
-  if (order === undefined && lowering.options.hasLanes && isTurned(source, target) && padding.flat().every(isPositive))
+  const isWorthParts = isLarge(target) && (order !== undefined || isTurned(source));
+  if (lowering.options.hasLanes && isWorthParts && padding.flat().every(isPositive))
     return padInParts(lowering.program, { target, source, padding, value });
   return lowering.program.map(target, (body, coordinates) => {
     const outside = stored(body, constant(body, value, dtypeInfo[target.dtype].compute), target.dtype);
@@ -105,13 +106,16 @@ const isPositive = (index: Index): boolean => index.kind === 'int' && index.valu
 /** Smaller results are copied in one loop, element by element. */
 const FEW_ELEMENTS = 4096;
 
-/** Whether elements that lie side by side in a large result of known size lie apart in the source, and others do not. */
-function isTurned(source: View, { shape }: Target): boolean {
-  const elements = shape.reduce((count, extent) => count * (extent.kind === 'int' ? extent.value : NaN), 1);
+/** Whether a result is large, and its size known. */
+const isLarge = ({ shape }: Target): boolean =>
+  shape.reduce((count, extent) => count * (extent.kind === 'int' ? extent.value : NaN), 1) >= FEW_ELEMENTS;
+
+/** Whether elements that lie side by side in a row-major result lie apart in the source, and others do not. */
+function isTurned(source: View): boolean {
   const steps = source.axes.map((axis) => coefficientOf(source.at, axis));
   const isDense = steps.some((step) => step !== undefined && isInt(step, 1));
   const last = steps.at(-1);
-  return elements >= FEW_ELEMENTS && isDense && last !== undefined && !isInt(last, 1) && !isInt(last, 0);
+  return isDense && last !== undefined && !isInt(last, 1) && !isInt(last, 0);
 }
 
 interface Padding {

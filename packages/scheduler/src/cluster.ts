@@ -10,6 +10,7 @@ import { alignAxes, denseAxes, splitList, splitMap } from './align.ts';
 import type { Alignment, FreshAxis, Splits } from './align.ts';
 import { bodyReads, hasAxis, isUnit, loopsOf, overOf, reindex, renameContract, resultAxes } from './node-access.ts';
 import type { Read } from './node-access.ts';
+import { overRows } from './over-rows.ts';
 
 export interface Cluster {
   /** In program order. */
@@ -56,6 +57,10 @@ export interface Joining {
 export function joinClusters(left: Cluster, right: Cluster, joining: Joining): Outcome<Cluster> {
   const aligned = alignThrough(left, right, joining);
   if (!aligned.ok) return aligned;
+  const inRows = joining.maySplit
+    ? overRows(left, splitCluster(right, aligned.value.right), aligned.value.left)
+    : undefined;
+  if (inRows !== undefined) return joinClusters(left, inRows, joining);
   const split = refuseSplits(left, aligned.value.left, joining) ?? refuseSplits(right, aligned.value.right, joining);
   if (split !== undefined) return refusal(split);
   // Most pairs end here: nodes are rebuilt for the others only.

@@ -1,7 +1,7 @@
 // Combined kernels: independent clusters that one kernel runs one after another, so that an optimiser's step over fifty
 // parameters is one launch and not fifty. Clusters at the same distance from the inputs are independent of each other, and
 // running them together delays nothing that waits for them. What they would keep alive longer (temporaries of some size)
-// keeps a cluster out.
+// keeps a cluster out, unless it is one buffer of which all fill parts, as the borders of an image are.
 //
 // In: clusters in an order that respects data dependence. Out: combinations, most of one cluster, in such an order.
 import { at, dtypeInfo } from '@tsinductor/base';
@@ -31,6 +31,8 @@ interface Candidate {
   readonly size: string;
   readonly isSymbolic: boolean;
   readonly buffers: ReadonlySet<BufferId>;
+  /** The large buffer that all clusters of the combination fill; empty where it has none. */
+  readonly fills: string;
 }
 
 interface Combination {
@@ -72,12 +74,13 @@ export function combineClusters(
   const combinations: Combination[] = [];
   for (const [position, cluster] of clusters.entries()) {
     const alone: Combination = { clusters: [cluster], members: [], buffers: buffersOf(cluster, facts) };
-    const candidate = mayCombine(alone, facts) ? candidateOf(cluster, alone.buffers) : undefined;
+    const fills = mayCombine(alone, facts);
+    const candidate = fills === undefined ? undefined : candidateOf(cluster, alone.buffers, fills);
     if (candidate === undefined) {
       combinations.push(alone);
       continue;
     }
-    const level = String(at(levels, position));
+    const level = `${String(at(levels, position))} ${candidate.fills}`;
     const keys = [`${level} ${candidate.signature}`, level];
     const joined = [...new Set(keys.flatMap((key) => open.get(key) ?? []))].find(
       (combination) =>
@@ -141,10 +144,11 @@ function buffersOf({ nodes }: Cluster, facts: Facts): Set<BufferId> {
   return buffers;
 }
 
-function candidateOf(cluster: Cluster, buffers: ReadonlySet<BufferId>): Candidate {
+function candidateOf(cluster: Cluster, buffers: ReadonlySet<BufferId>, fills: string): Candidate {
   const nodes = cluster.nodes.map(({ node }) => node);
   return {
     buffers,
+    fills,
     signature: nodes.map(signatureOf).join('; '),
     size: nodes.map((node) => printIndex(product(loopsOf(node).map((axis) => axis.extent)))).join(' '),
     isSymbolic: nodes.some((node) => loopsOf(node).some(({ extent }) => extent.kind !== 'int')),
@@ -169,11 +173,16 @@ function signatureOf(node: LoopNode): string {
 
 const isLoops = ({ kind }: LoopNode): boolean => kind !== 'contract' && kind !== 'scatter' && kind !== 'sort';
 
-function mayCombine({ clusters, buffers }: Combination, facts: Facts): boolean {
+/** The large buffer that a cluster fills, which all of its combination have to; undefined: it stays alone. */
+function mayCombine({ clusters, buffers }: Combination, facts: Facts): string | undefined {
   const isPlain = clusters.every(({ nodes }) =>
     nodes.every(({ node }) => isLoops(node) && !loopsOf(node).some(isEmptyAxis)),
   );
-  return isPlain && [...buffers].every((buffer) => isSmall(buffer, facts));
+  if (!isPlain) return undefined;
+  const large = [...buffers].filter((buffer) => !isSmall(buffer, facts));
+  if (large.length === 0) return '';
+  const [only] = buffers;
+  return buffers.size === 1 && only !== undefined && facts.isInParts(only) ? String(only) : undefined;
 }
 
 function isSmall(buffer: BufferId, facts: Facts): boolean {

@@ -98,8 +98,14 @@ function passesFor(config: Config): readonly NamedPass[] {
       hook === null ? graph : passed(graph, hook, { setting: 'preGradCustomPass', context: contextOf(graph, config) }),
   };
   const folds: readonly NamedPass[] = [
-    ...(config.efficientConvBnEvalFxPasses
-      ? [{ name: 'conv_bn', run: (graph: Graph) => foldNorms(graph, contextOf(graph, config)) }]
+    ...(config.efficientConvBnEvalFxPasses || config.freezing
+      ? [
+          {
+            name: 'conv_bn',
+            run: (graph: Graph, { isFrozen }: Surroundings) =>
+              foldNorms(graph, contextOf(graph, config), config.efficientConvBnEvalFxPasses ? undefined : isFrozen),
+          },
+        ]
       : []),
     ...(config.enableLinearBinaryFolding && config.freezing
       ? [

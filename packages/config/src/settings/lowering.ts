@@ -88,7 +88,7 @@ export const lowering = {
     default: false,
     env: ['TORCHINDUCTOR_FREEZING'],
     affects: 'runtime',
-    doc: 'Compute once, and not at every call, what a function makes of tensors that are no arguments (those that it closes over, those of `this`); it is computed anew where one of them is written to or replaced.',
+    doc: 'Compute once, and not at every call, what a function makes of tensors that are no arguments (those that it closes over, those of `this`); it is computed anew where one of them is written to or replaced. The scale of a batch norm becomes part of the weight of the convolution before it, which rounds sums otherwise.',
   },
   freezingDiscardParameters: {
     type: 'bool',

@@ -42,13 +42,21 @@ interface Folding {
   readonly reason: string;
 }
 
-/** Scales of batch norms in evaluation, in the weights of the convolutions that they follow. */
-export const foldNorms = (graph: Graph, context: PartContext): Graph =>
-  foldAll(graph, (node) => normFold(graph, node), {
+/** Scales of batch norms in evaluation, in the weights of the convolutions that they follow; with `isFrozen`, where all of both are frozen. */
+export function foldNorms(graph: Graph, context: PartContext, isFrozen?: (placeholder: number) => boolean): Graph {
+  const frozen = isFrozen && frozenNodes(graph, isFrozen);
+  const isTaken = ({ values: { input, ...own } }: Fold): boolean =>
+    frozen === undefined || Object.values(own).every(({ node }) => frozen.has(node));
+  const foldOf = (node: CallNode): Fold | undefined => {
+    const fold = normFold(graph, node);
+    return fold !== undefined && isTaken(fold) ? fold : undefined;
+  };
+  return foldAll(graph, foldOf, {
     context,
     rule: 'conv_bn',
     reason: 'the scale of a batch norm is part of the weight',
   });
+}
 
 /** What is added to layers, or multiplies them, in their weights, where all of it is frozen. */
 export function foldBinaries(graph: Graph, context: PartContext, isFrozen: (placeholder: number) => boolean): Graph {
