@@ -1,7 +1,7 @@
 // The kernels of examples/kernels, launched into memory that is there: what the kernel language gives, beside what the compiler
 // makes of the same functions. Compiled functions take their results from the pool as it is. `emptyLike`, with which the
 // examples make theirs, clears memory of the JavaScript heap, which is no part of a kernel.
-import { tensor } from 'tsinductor';
+import { setConfig, tensor } from 'tsinductor';
 import type { Tensor } from 'tsinductor';
 import { cdiv, nextPowerOf2 } from 'tsinductor/dsl';
 import { softmaxKernel } from '../../examples/kernels/dist/fused-softmax.js';
@@ -60,6 +60,7 @@ const operations: Readonly<Record<string, (params: PrepareRequest['params']) => 
 function prepare(request: PrepareRequest): Runnable | undefined {
   const operation = operations[request.op]?.(request.params);
   if (operation === undefined) return undefined;
+  setConfig({ cpp: { threads: request.threads } });
   const given = inputsOf(request);
   const inputs = operation.shapes.map((shape, i) => tensor(given[i] ?? []).reshape([...shape]));
   const elements = operation.result.reduce((count, extent) => count * extent, 1);

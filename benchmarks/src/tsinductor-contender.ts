@@ -1,7 +1,7 @@
 // Our own contender: each operation of the suites as a user would write it, compiled.
 import { openDevices } from '@tsinductor/compiler';
 import { printDecision } from '@tsinductor/ir';
-import { compile } from 'tsinductor';
+import { compile, setConfig } from 'tsinductor';
 import type { Explanation, Tensor } from 'tsinductor';
 import { importWorkloads } from './file-workloads.ts';
 import { asList, operationOf, tensorsOf } from './our-operations.ts';
@@ -116,6 +116,8 @@ async function firstDifference(expected: readonly Tensor[], { output }: Runnable
 
 await serve({
   version: () => 'workspace',
-  prepare: (request) =>
-    request.file === undefined ? prepareOperation(request) : prepareFile(request.file, request.index ?? 0),
+  prepare: (request) => {
+    setConfig({ cpp: { threads: request.threads } });
+    return request.file === undefined ? prepareOperation(request) : prepareFile(request.file, request.index ?? 0);
+  },
 });

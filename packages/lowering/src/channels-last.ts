@@ -50,7 +50,7 @@ const gains = (lowering: Lowering, operands: readonly View[]): boolean =>
   });
 
 /** Whether it views what a product made, or what was laid out as one already. */
-const isOfProduct = ({ program }: Lowering, { buffer }: View): boolean =>
+export const isOfProduct = ({ program }: Lowering, { buffer }: View): boolean =>
   program.isProduct(buffer) || program.isReordered(buffer);
 
 /** Channels side by side, all of them or as many as a panel of a product has. */

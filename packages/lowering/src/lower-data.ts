@@ -6,7 +6,7 @@ import type { ScalarRef } from '@tsinductor/graph';
 import { add, coefficientOf, int, isAtMost, multiply, subtract } from '@tsinductor/ir';
 import type { BodyBuilder, Index, ScalarId } from '@tsinductor/ir';
 import { isIndex, numberAttr, operandArg, pairsAttr, scalarAttr, valuesArg } from './attributes.ts';
-import { paddedOrder } from './channels-last.ts';
+import { isOfProduct, paddedOrder } from './channels-last.ts';
 import { convert, literal, load, roundedScalar, stored } from './element.ts';
 import type { Element } from './element.ts';
 import type { Rule } from './lowering.ts';
@@ -84,7 +84,7 @@ const padRule: Rule = (lowering, node) => {
   const value = scalarAttr(node, 'value');
   const order = paddedOrder(lowering, node, source);
   const target: Target = { ...lowering.target(node), ...(order !== undefined && { order }) };
-  const isWorthParts = isLarge(target) && (order !== undefined || isTurned(source));
+  const isWorthParts = isLarge(target) && (order !== undefined || isTurned(source) || isOfProduct(lowering, source));
   if (lowering.options.hasLanes && isWorthParts && padding.flat().every(isPositive))
     return padInParts(lowering.program, { target, source, padding, value });
   return lowering.program.map(target, (body, coordinates) => {
