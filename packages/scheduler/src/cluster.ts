@@ -57,17 +57,26 @@ export interface Joining {
 export function joinClusters(left: Cluster, right: Cluster, joining: Joining): Outcome<Cluster> {
   const aligned = alignThrough(left, right, joining);
   if (!aligned.ok) return aligned;
-  const inRows = joining.maySplit
-    ? overRows(left, splitCluster(right, aligned.value.right), aligned.value.left)
-    : undefined;
-  if (inRows !== undefined) return joinClusters(left, inRows, joining);
-  const split = refuseSplits(left, aligned.value.left, joining) ?? refuseSplits(right, aligned.value.right, joining);
+  const { left: here, right: there } = aligned.value;
+  const inRows = joining.maySplit ? overRows(left, splitCluster(right, there), here) : undefined;
+  return inRows === undefined
+    ? joinAligned(left, right, { ...joining, splits: aligned.value })
+    : joinClusters(left, inRows, joining);
+}
+
+/** The two, over loops that were found to run through the same elements. */
+function joinAligned(
+  left: Cluster,
+  right: Cluster,
+  { splits: { left: here, right: there }, ...joining }: Joining & { readonly splits: Alignment },
+): Outcome<Cluster> {
+  const split = refuseSplits(left, here, joining) ?? refuseSplits(right, there, joining);
   if (split !== undefined) return refusal(split);
   // Most pairs end here: nodes are rebuilt for the others only.
-  const shared = sharedOuter(splitOuter(left, aligned.value.left), splitOuter(right, aligned.value.right));
+  const shared = sharedOuter(splitOuter(left, here), splitOuter(right, there));
   if (!shared.ok) return shared;
   const outer = shared.value;
-  const [a, b] = [splitCluster(left, aligned.value.left), splitCluster(right, aligned.value.right)];
+  const [a, b] = [splitCluster(left, here), splitCluster(right, there)];
   const nodes = [...a.nodes, ...b.nodes]
     .sort((x, y) => x.position - y.position)
     .map((member) => orderAxes(member, outer));

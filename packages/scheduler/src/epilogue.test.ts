@@ -33,6 +33,15 @@ describe('computed with the product', () => {
     expect(plan.groups).toHaveLength(1);
   });
 
+  test('what has its rows in parts, and columns as they are', () => {
+    // [8, 6] as [4, 2, 6] of [2, 4, 6]: where a row goes is said by its quotient and remainder.
+    const plan = scheduled((b) => {
+      const parts = b.call('relu', [b.call('reshape', [product(b)], { shape: [2, 4, 6] })]);
+      return b.call('contiguous', [b.call('permute', [parts], { dims: [1, 0, 2] })]);
+    });
+    expect(sketches(plan)).toEqual(['8 6(4r(bmm) copy)']);
+  });
+
   test('the elements of each matrix of a batch', () => {
     const plan = scheduled((b) => b.call('relu', [b.call('matmul', [input(b, [3, 8, 4]), input(b, [3, 4, 6])])]));
     expect(sketches(plan)).toEqual(['3 8 6(4r(bmm) relu)']);
@@ -49,6 +58,15 @@ describe('a kernel of its own', () => {
   test('what repeats the product along another axis', () => {
     const plan = scheduled((b) => b.call('add', [product(b), input(b, [5, 8, 6])]));
     expect(plan.groups).toHaveLength(2);
+  });
+
+  test('what has its columns in parts, or runs along its rows', () => {
+    const turned = (b: GraphBuilder): ValueRef =>
+      b.call('permute', [b.call('reshape', [product(b)], { shape: [2, 4, 6] })], { dims: [1, 2, 0] });
+    expect(scheduled((b) => b.call('contiguous', [turned(b)])).groups).toHaveLength(2);
+    const split = (b: GraphBuilder): ValueRef =>
+      b.call('permute', [b.call('reshape', [product(b)], { shape: [8, 2, 3] })], { dims: [1, 0, 2] });
+    expect(scheduled((b) => b.call('contiguous', [split(b)])).groups).toHaveLength(2);
   });
 
   test('what makes an operand', () => {

@@ -29,7 +29,9 @@ export function overRows(left: Cluster, right: Cluster, splits: Splits): Cluster
     position,
     node: reindex(node, { map, axes: joined(node.axes), over: [] }),
   }));
-  return nodes.every(({ node }) => runsAlong(node, split)) ? { ...right, nodes, outer: joined(right.outer) } : undefined;
+  return nodes.every(({ node }) => runsAlong(node, split))
+    ? { ...right, nodes, outer: joined(right.outer) }
+    : undefined;
 }
 
 const firstOf = (axes: readonly Axis[], map: ReadonlyMap<string, Index>): number =>

@@ -45,8 +45,8 @@ interface Folding {
 /** Scales of batch norms in evaluation, in the weights of the convolutions that they follow; with `isFrozen`, where all of both are frozen. */
 export function foldNorms(graph: Graph, context: PartContext, isFrozen?: (placeholder: number) => boolean): Graph {
   const frozen = isFrozen && frozenNodes(graph, isFrozen);
-  const isTaken = ({ values: { input, ...own } }: Fold): boolean =>
-    frozen === undefined || Object.values(own).every(({ node }) => frozen.has(node));
+  const isTaken = ({ values }: Fold): boolean =>
+    frozen === undefined || Object.entries(values).every(([role, { node }]) => role === 'input' || frozen.has(node));
   const foldOf = (node: CallNode): Fold | undefined => {
     const fold = normFold(graph, node);
     return fold !== undefined && isTaken(fold) ? fold : undefined;

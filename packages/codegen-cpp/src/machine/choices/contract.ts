@@ -63,7 +63,7 @@ export const contractChoices: ChoiceTable<ContractChoices> = {
     unit: 'rows by vectors',
     trades: 'few columns leave registers for more rows, for which a panel is read less often.',
     measure: rowsOf('choices', 'product of 8 rows by a frozen matrix'),
-    value: { avx512: { 1: 16, 2: 14, 3: 8 } },
+    value: { avx512: { 1: 16, 2: 12, 3: 8 } },
   },
   evenRowsVectors: {
     doc: 'Vectors of the register tile of a convolution whose runs of rows are divided into tiles of so many rows.',
