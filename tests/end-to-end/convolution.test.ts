@@ -90,30 +90,27 @@ describe('convolutions', () => {
     },
   );
 
-  test.each([
-    [1, 7, 7, 1, 40],
-    [3, 9, 11, 1, 1],
-    [2, 14, 5, 2, 40],
-    [2, 12, 13, 3, 1],
-  ])(
-    'padded after one of a place: %i images of %i x %i, stride %i, %i groups',
-    (images, rows, columns, stride, groups) => {
-      manualSeed(6);
-      const [narrow, window] = [randn([40, 24, 1, 1]), randn([40, 40 / groups, 3, 3]).mul(0.02)];
-      const net = (x: Tensor): Tensor => {
-        const made = conv2d(x.relu(), narrow).clamp(-1, 2);
-        return conv2d(made, window, null, { padding: [2, 1], stride, groups }).tanh();
-      };
-      const x = randn([images, 24, rows, columns]);
-      const wanted = net(x);
-      for (const freezing of [false, true])
-        expect(difference(compile(net, { options: { freezing } })(x), wanted)).toBeLessThan(1e-6);
-      for (const epilogueFusion of [false, true])
-        expect(
-          difference(compile(net, { options: { epilogueFusion, loopIndexInversionInFusion: false } })(x), wanted),
-        ).toBeLessThan(1e-6);
-    },
-  );
+  test.each<[image: number[], stride: number, groups: number]>([
+    [[1, 24, 7, 7], 1, 40],
+    [[3, 24, 9, 11], 1, 1],
+    [[2, 24, 14, 5], 2, 40],
+    [[2, 24, 12, 13], 3, 1],
+  ])('padded after one of a place: %j, stride %i, %i groups', (image, stride, groups) => {
+    manualSeed(6);
+    const [narrow, window] = [randn([40, 24, 1, 1]), randn([40, 40 / groups, 3, 3]).mul(0.02)];
+    const net = (x: Tensor): Tensor => {
+      const made = conv2d(x.relu(), narrow).clamp(-1, 2);
+      return conv2d(made, window, null, { padding: [2, 1], stride, groups }).tanh();
+    };
+    const x = randn(image);
+    const wanted = net(x);
+    for (const freezing of [false, true])
+      expect(difference(compile(net, { options: { freezing } })(x), wanted)).toBeLessThan(1e-6);
+    for (const epilogueFusion of [false, true])
+      expect(
+        difference(compile(net, { options: { epilogueFusion, loopIndexInversionInFusion: false } })(x), wanted),
+      ).toBeLessThan(1e-6);
+  });
 
   test('of batches of any size are one graph', () => {
     const net = (x: Tensor, w: Tensor, v: Tensor): Tensor =>

@@ -7,7 +7,7 @@ import { expect } from '@jest/globals';
 import { cppPipeline, replayGraph, Session } from '@tsinductor/compiler';
 import { resolveConfig } from '@tsinductor/config';
 import type { Config } from '@tsinductor/config';
-import { compile, randn, reset } from 'tsinductor';
+import { compile, randn, reset, setConfig } from 'tsinductor';
 import type { Tensor } from 'tsinductor';
 import { freshDirectory, reportOf, stderrOf, warningsOf } from './effect.ts';
 import type { Effect, Options } from './effect.ts';
@@ -151,6 +151,30 @@ export const diagnosticsEffects = {
     expect(keptUnder({})).not.toContain('info.log');
     const { folder } = keptFolder({ trace: { infoLog: true } });
     expect(readFileSync(join(folder, 'info.log'), 'utf8')).toBe('rowSums: 2 loop nodes became 1 kernels\n');
+  },
+  'trace.logAutotuningResults': () => {
+    expect(keptUnder({})).not.toContain('autotuning.jsonl');
+    const debugDir = freshDirectory();
+    const product = (a: Tensor, b: Tensor): Tensor => a.matmul(b);
+    const kept = { 'trace.enabled': true, 'trace.debugDir': debugDir, 'trace.logAutotuningResults': true };
+    reset();
+    setConfig({ autotuneLocalCache: false });
+    const tuned = { maxAutotuneGemm: true, maxAutotuneReportChoicesStats: false, forceDisableCaches: true };
+    const options = { ...kept, ...tuned, maxAutotuneSubprocResultTimeoutSeconds: 0.01 };
+    const { decisions } = reportOf(product, [randn([96, 70]), randn([70, 90])], options);
+    const lines = readFileSync(join(debugDir, '000-product', 'autotuning.jsonl'), 'utf8')
+      .split('\n')
+      .slice(0, -1);
+    const tunedOnes = decisions.flatMap((decision) => (decision.kind === 'tuned' ? [decision] : []));
+    expect(tunedOnes).toHaveLength(1);
+    expect(lines).toHaveLength(tunedOnes.flatMap(({ measured = [] }) => measured).length);
+    expect(JSON.parse(lines[0] ?? '')).toEqual({
+      kernel: tunedOnes[0]?.group,
+      choices: expect.any(String),
+      failure: 'it took more than 0.01 s',
+    });
+    setConfig({ autotuneLocalCache: true });
+    reset();
   },
   saveArgs: () => {
     const debugDir = freshDirectory();

@@ -97,6 +97,7 @@ describe('the cache key', () => {
     'cpp.searchPath': '/bin:/usr/bin',
     'cpp.vecIsaOk': false,
     'cpp.simdlen': 1,
+    ciFlag: 'CIRCLECI',
     'cpp.threads': 1,
     'cpp.withoutTrafficRules': ['next row'],
     'cuda.visibleDevices': '0',

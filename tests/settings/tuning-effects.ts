@@ -85,6 +85,49 @@ export const tuningEffects = {
   maxAutotuneGemmSearchSpace: restored(() => {
     expect(rowsOf({ ...none, maxAutotuneGemmSearchSpace: 'EXHAUSTIVE' })).toBeGreaterThan(rowsOf(none));
   }),
+  maxAutotuneFlexSearchSpace: restored(() => {
+    const attend = [randn([2, 4, 600, 16]), randn([2, 4, 600, 16]), randn([2, 4, 600, 16])];
+    const rows = (options: Options): number => {
+      const all = {
+        forceDisableCaches: true,
+        maxAutotuneGemm: true,
+        benchmarkEpilogueFusion: false,
+        ...none,
+        ...options,
+      };
+      const attention = (q: Tensor, k: Tensor, v: Tensor): Tensor =>
+        q.matmul(k.transpose(-2, -1)).softmax(-1).matmul(v);
+      const text = stderrOf(() => void reportOf(attention, attend, { 'cpp.attentionFusionBytes': 0, ...all }));
+      return text.split('\n').filter((line) => /^ {2}[0-9.]+ ms|^ {2}failed/.test(line)).length;
+    };
+    setConfig({ autotuneLocalCache: false });
+    expect(rows({ maxAutotuneFlexSearchSpace: 'EXHAUSTIVE' })).toBeGreaterThan(rows({}));
+    expect(rows({ maxAutotuneGemmSearchSpace: 'EXHAUSTIVE' })).toBe(rows({}));
+  }),
+  benchmarkEpilogueFusion: restored(() => {
+    const layer = (a: Tensor, b: Tensor): Tensor => a.matmul(b).tanh();
+    const said = (options: Options): boolean => {
+      const { decisions } = reportOf(layer, operands(), { forceDisableCaches: true, ...quiet, ...options });
+      return JSON.stringify(decisions).includes('as one kernel');
+    };
+    setConfig({ autotuneLocalCache: false });
+    const fast = { maxAutotuneGemm: true, disableProfilerCodegen: true };
+    expect([said(fast), said({ ...fast, benchmarkEpilogueFusion: false }), said({})]).toEqual([true, false, false]);
+  }),
+  disableProfilerCodegen: restored(() => {
+    const { told, decisions } = tunedUnder({ maxAutotuneGemm: true, disableProfilerCodegen: true, ciFlag: 'CIRCLECI' });
+    expect(told).toEqual([]);
+    expect(decisions).toEqual(['disableProfilerCodegen builds and times no candidates']);
+  }),
+  ciFlag: restored(() => {
+    const { told, decisions } = tunedUnder({ maxAutotuneGemm: true, ciFlag: 'CIRCLECI' });
+    expect(told).toEqual([]);
+    expect(decisions).toEqual(['nothing is timed under ciFlag; 2 candidates were built']);
+  }),
+  forceProfile: restored(() => {
+    const all = { maxAutotuneGemm: true, disableProfilerCodegen: true, ciFlag: 'CIRCLECI', forceProfile: true };
+    expect(tunedUnder(all).decisions).toEqual([expect.stringMatching(/measured now/)]);
+  }),
   autotunePolicy: restored(() => {
     const { told, decisions } = tunedUnder({ maxAutotuneGemm: true, autotunePolicy: 'heuristics' });
     expect(told).toEqual([]);

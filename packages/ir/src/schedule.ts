@@ -132,6 +132,8 @@ export type Decision = { readonly stage?: string } & (
       readonly reason: string;
       /** Nothing could be measured this time: code that goes by it is not kept for the next one. */
       readonly isProvisional?: true;
+      /** All that was measured for it, the fastest first: the choices, as text, and how long they take or why they cannot be taken. */
+      readonly measured?: readonly TimedChoices[];
     }
   /** How a kernel moves memory: the rule that says so, and what it does to which buffers, by the kernel's names for them. */
   | {
@@ -180,4 +182,10 @@ export interface Schedule {
   readonly decisions: readonly Decision[];
   /** What the scheduler counted; a schedule made by hand has none. */
   readonly statistics?: ScheduleStatistics;
+}
+
+export interface TimedChoices {
+  readonly choices: string;
+  readonly milliseconds?: number;
+  readonly failure?: string;
 }

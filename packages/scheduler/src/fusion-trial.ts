@@ -14,6 +14,10 @@ import { buffersRead } from './node-access.ts';
 /** Milliseconds that one run of a schedule takes, which has no symbolic sizes. */
 export type Measure = (plan: Schedule) => number;
 
+/** Whether the settings let a clock decide of a product and what follows it. */
+export const timesEpilogues = ({ maxAutotuneGemm, benchmarkEpilogueFusion }: Config): boolean =>
+  maxAutotuneGemm && benchmarkEpilogueFusion;
+
 /** Milliseconds of two ways to run the same clusters. */
 interface Times {
   readonly together: number;

@@ -127,7 +127,7 @@ const fuse: Step<Nodes, Combinations> = {
   run({ program, nodes, decisions }, { config, choices, measure }) {
     const facts = factsOf(program, nodes);
     const trial = measure === undefined ? undefined : new FusionTrial(facts, config, measure);
-    const options = { config, choices, trial: config.benchmarkFusion ? trial : undefined };
+    const options = { config, choices, trial };
     const fused = fuseNodes(nodes, facts, options);
     const alone = fused.clusters.map((cluster) => [cluster]);
     const combinations = orderCombinations(alone, facts);

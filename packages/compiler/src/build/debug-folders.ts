@@ -26,6 +26,8 @@ interface Kept {
   readonly log: readonly string[];
   /** A line about what was made. */
   readonly summary: string;
+  /** What was measured, where the settings keep it. */
+  readonly tuned: string | undefined;
   /** In the language of Graphviz, by the names of their files. */
   readonly drawings: Readonly<Record<string, string>>;
 }
@@ -98,7 +100,7 @@ const notDrawn =
 
 type File = readonly [name: string, text: string];
 
-function filesOf({ job, stages, decisions, times, log, summary, drawings }: Kept): readonly File[] {
+function filesOf({ job, stages, decisions, times, log, summary, drawings, tuned }: Kept): readonly File[] {
   const { trace } = job.config;
   return [
     ...(trace.fxGraph
@@ -108,6 +110,7 @@ function filesOf({ job, stages, decisions, times, log, summary, drawings }: Kept
     ['decisions.txt', decisions],
     ['config.json', `${JSON.stringify(explainConfig(job.config), undefined, 1)}\n`],
     ...Object.entries(drawings).map(([name, drawing]): File => [`${name}.dot`, drawing]),
+    ...(tuned === undefined ? [] : [['autotuning.jsonl', tuned] as const]),
     ['times.txt', `${timesText(times)}\n`],
     ...(trace.debugLog ? [['debug.log', `${log.join('\n')}\n`] as const] : []),
     ...(trace.infoLog ? [['info.log', `${summary}\n`] as const] : []),

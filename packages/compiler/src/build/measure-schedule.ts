@@ -4,6 +4,7 @@ import { generateCpp } from '@tsinductor/codegen-cpp';
 import type { Config } from '@tsinductor/config';
 import type { BufferId, Schedule } from '@tsinductor/ir';
 import { acquireBlock, releaseBlock } from '@tsinductor/tensor/internal';
+import { timesEpilogues } from '@tsinductor/scheduler';
 import type { Measure } from '@tsinductor/scheduler';
 import { doBench } from '../profile/do-bench.ts';
 import type { Builder } from './builder.ts';
@@ -24,7 +25,7 @@ interface Clock {
 
 /** The clock that the settings ask for, where there is a machine to run on. */
 export function clockOf(builder: Builder, config: Config): Measure | undefined {
-  if (!config.benchmarkFusion && !config.benchmarkComboKernel) return undefined;
+  if (!config.benchmarkFusion && !config.benchmarkComboKernel && !timesEpilogues(config)) return undefined;
   const machine = builder.machine(config);
   return machine.kind === 'native' ? (plan) => measureSchedule(plan, { builder, machine, config }) : undefined;
 }

@@ -114,6 +114,7 @@ export class StageLog {
           times: times?.list() ?? [],
           log: described(told, watching),
           drawings: drawingsOf(told),
+          tuned: config.trace.logAutotuningResults ? measurementsOf(told.scheduled) : undefined,
           summary: `${job.name}: ${String(told.scheduled.program.nodes.length)} loop nodes became ${String(kernels.length)} kernels`,
         });
     } catch (error) {
@@ -121,6 +122,15 @@ export class StageLog {
     }
   }
 }
+
+/** What was measured of matrix products, a line of JSON for each candidate. */
+const measurementsOf = ({ decisions }: Schedule): string =>
+  decisions
+    .flatMap((decision) =>
+      decision.kind === 'tuned' ? (decision.measured ?? []).map((one) => ({ kernel: decision.group, ...one })) : [],
+    )
+    .map((line) => `${JSON.stringify(line)}\n`)
+    .join('');
 
 /** Whether a folder of every graph is kept. */
 const keepsFolders = ({ trace, saveArgs }: Config): boolean => trace.enabled || saveArgs;

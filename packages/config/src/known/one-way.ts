@@ -192,4 +192,26 @@ export const oneWay: readonly ExcusedName[] = [
     name: 'assume_aligned_inputs',
     says: 'As `alignment_asserts`: code for CUDA devices relies on aligned inputs always.',
   },
+  {
+    name: 'COMBINE_PROFILER_MULTI_SOURCES',
+    env: ['COMBINE_PROFILER_MULTI_SOURCES'],
+    says: 'All candidates of a product are one library always: those that come to the same kernel are in it once, and units are compiled in parallel.',
+  },
+  {
+    name: 'FORCE_ONE_PROFILER_SOURCE_PER_TARGET',
+    env: ['FORCE_ONE_PROFILER_SOURCE_PER_TARGET'],
+    says: 'As `COMBINE_PROFILER_MULTI_SOURCES`.',
+  },
+  {
+    name: 'max_epilogue_benchmarked_choices',
+    says: 'What follows a product is decided before its candidates are (`benchmarkEpilogueFusion`), and each of them is timed with it.',
+  },
+  {
+    name: 'max_autotune_allow_flexible_layouts',
+    says: 'Tuning decides no layouts: operands are read where they lie, and packed by the kernel where a candidate wants them so.',
+  },
+  {
+    name: 'unbacked_symint_fallback',
+    says: 'What is timed has known sizes: products whose sizes a call decides have the usual choices, and no number stands in for them.',
+  },
 ];

@@ -63,6 +63,12 @@ export const diagnostics = {
     affects: 'diagnostics',
     doc: 'Keep in the folders of trace.enabled a line about what was made.',
   },
+  'trace.logAutotuningResults': {
+    type: 'bool',
+    default: false,
+    affects: 'diagnostics',
+    doc: 'Keep in the folders of trace.enabled what maxAutotuneGemm measured while the graph was compiled: a line of JSON for each candidate.',
+  },
   'trace.drawOrigFxGraph': {
     type: 'bool',
     default: true,

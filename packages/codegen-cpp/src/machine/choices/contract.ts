@@ -14,6 +14,7 @@ export interface ContractChoices {
   readonly fewRowsVectors: Readonly<Record<number, number>>;
   readonly fewVectorsRows: Readonly<Partial<Record<Isa, Readonly<Record<number, number>>>>>;
   readonly evenRowsVectors: Readonly<Partial<Record<Isa, Readonly<Record<number, number>>>>>;
+  readonly wholeRunRows: Readonly<Partial<Record<Isa, number>>>;
   readonly contractDepth: number;
   readonly packedBytes: number;
   readonly panelBytes: number;
@@ -66,11 +67,19 @@ export const contractChoices: ChoiceTable<ContractChoices> = {
     value: { avx512: { 1: 16, 2: 12, 3: 8 } },
   },
   evenRowsVectors: {
-    doc: 'Vectors of the register tile of a convolution whose runs of rows are divided into tiles of so many rows.',
+    doc: 'Vectors of the register tile of a convolution whose runs of rows are tiles of so many rows, or are divided into such.',
     unit: 'vectors by rows',
     trades: 'few rows leave registers for more columns.',
     measure: rowsOf('conv', 'conv 3x3, 512 to 512 channels, 7x7'),
-    value: { avx2: { 4: 3 } },
+    value: { avx2: { 4: 3 }, avx512: { 7: 4, 8: 3, 9: 3, 10: 2, 11: 2, 12: 2, 13: 2, 14: 2 } },
+  },
+  wholeRunRows: {
+    doc: 'Up to how many rows a run of a convolution is one register tile.',
+    unit: 'rows',
+    trades:
+      'no first-level cache holds a panel, which a tile of more rows reads less often; fewer columns share what is read of the image.',
+    measure: rowsOf('conv', 'conv 3x3, 512 to 512 channels, 7x7', 'conv 3x3, 256 to 256 channels, 14x14, batch 8'),
+    value: { avx512: 14 },
   },
   contractDepth: {
     doc: 'Points of the reduced axis per block at most; half of them of 8-byte elements.',

@@ -176,11 +176,13 @@ function tileOf(planning: Planning, { m, n }: Oriented, { lanes, streams, isShor
   return { rows: Math.ceil(height / Math.ceil(height / most)), vectors: wide };
 }
 
-/** A register tile for short runs of rows, one after another: all of a run's tiles have about as many. */
+/** A register tile for short runs of rows, one after another: all of a run, or of parts of it that have about as many. */
 function shortTileFor(planning: Planning, rows: number, lanes: number): RegisterTile {
+  const { target, choices } = planning;
   const full = tileFor(planning, rows, lanes);
-  const even = Math.ceil(rows / Math.ceil(rows / full.rows));
-  const wide = planning.choices.evenRowsVectors[planning.target.isa]?.[even];
+  const isWhole = lanes > 1 && rows <= (choices.wholeRunRows[target.isa] ?? 0);
+  const even = isWhole ? rows : Math.ceil(rows / Math.ceil(rows / full.rows));
+  const wide = choices.evenRowsVectors[target.isa]?.[even];
   return { rows: even, vectors: lanes === 1 ? full.vectors : (wide ?? full.vectors) };
 }
 

@@ -5,7 +5,7 @@ import { at, stableHash } from '@tsinductor/base';
 import { contractCandidates, contractParameters } from '@tsinductor/codegen-cpp';
 import type { ContractParameter, ContractPatch, CpuTarget } from '@tsinductor/codegen-cpp';
 import type { Config } from '@tsinductor/config';
-import type { Decision, Group, Schedule } from '@tsinductor/ir';
+import type { Decision, Group, Schedule, TimedChoices } from '@tsinductor/ir';
 import { isToolchainFailure } from '../../errors.ts';
 import type { Builder } from '../builder.ts';
 import type { NativeMachine } from '../machine.ts';
@@ -37,10 +37,16 @@ const leastGain = 0.03;
 /** What is read goes through so many times the last-level cache. */
 const coldCaches = 2;
 
+/** Of attention, whose group has two products, and of everything else. */
+const spaceOf = ({ nodes }: Group, config: Config): Config['maxAutotuneGemmSearchSpace'] =>
+  nodes.filter(({ kind }) => kind === 'contract').length > 1
+    ? config.maxAutotuneFlexSearchSpace
+    : config.maxAutotuneGemmSearchSpace;
+
 /** What stands for a search in the records: what it could find. */
-const searchOf = (config: Config): string =>
+const searchOf = (group: Group, config: Config): string =>
   stableHash([
-    config.maxAutotuneGemmSearchSpace,
+    spaceOf(group, config),
     config.coordinateDescentTuning && [
       config.coordinateDescentSearchRadius,
       config.coordinateDescentCheckAllDirections,
@@ -62,6 +68,8 @@ export function tuneContractions(schedule: Schedule, tuning: Tuning): Schedule {
   const decisions = [...found.values()].map(({ decision }) => decision);
   return { ...schedule, groups, decisions: [...schedule.decisions, ...decisions] };
 }
+
+type Tuned = Decision & { readonly kind: 'tuned' };
 
 /** What was decided for groups of one key. */
 interface Choice {
@@ -92,13 +100,14 @@ function choiceFor(problem: Problem, tuning: Tuning): Choice {
 function decided(problem: Problem, records: ContractionRecords, tuning: Tuning): Choice {
   const { group } = problem;
   const { config, target } = tuning;
-  const patches = contractCandidates(group, target, config.maxAutotuneGemmSearchSpace);
+  const patches = contractCandidates(group, target, spaceOf(group, config));
   const parameters = contractParameters(group, target);
-  const search = searchOf(config);
+  const search = searchOf(group, config);
   const known = records.decision(search, (patch) => isAmong(patch, patches) || isPoint(patch, parameters));
   if (known !== undefined) return choiceOf(group, known, 'measured before');
   using elsewhere = new NearestRecords(problem.key, tuning);
   if (config.autotunePolicy === 'heuristics') return asElsewhere(group, elsewhere.find(parameters));
+  if (!measures(config)) return withoutClock(problem, patches, tuning);
   const searched = new Searched(problem, records, tuning);
   const measured = searched.times(patches);
   const walk = config.coordinateDescentTuning ? searched.descent(measured, parameters) : undefined;
@@ -110,7 +119,30 @@ function decided(problem: Problem, records: ContractionRecords, tuning: Tuning):
     { measured: searched.measured, decision, count: patches.length, walk: walk?.text ?? [] },
     tuning,
   );
-  return choiceOf(group, decision, 'measured now');
+  const { decision: taken, ...choice } = choiceOf(group, decision, 'measured now');
+  return { ...choice, decision: { ...taken, measured: searched.measured.toSorted(byTime).map(timedChoices) } };
+}
+
+/** Whether the settings let a clock run. */
+const measures = (config: Config): boolean =>
+  config.forceProfile || (!config.disableProfilerCodegen && config.ciFlag === null);
+
+/** The usual choices; under continuous integration two of the candidates are built, which shows that they compile. */
+function withoutClock(problem: Problem, patches: readonly ContractPatch[], tuning: Tuning): Choice {
+  const { config } = tuning;
+  const drawn = config.disableProfilerCodegen ? [] : twoOf(patches, problem.key);
+  if (drawn.length > 0) buildCandidates(problem, drawn, tuning).library();
+  const reason = config.disableProfilerCodegen
+    ? 'disableProfilerCodegen builds and times no candidates'
+    : `nothing is timed under ciFlag; ${String(drawn.length)} candidates were built`;
+  const decision: Decision = { kind: 'tuned', group: problem.group.name, choices: textOf({}), reason };
+  return { patch: {}, isUsual: true, decision };
+}
+
+/** Two candidates that are drawn by what the group computes, so that products of a graph build different ones. */
+function twoOf(patches: readonly ContractPatch[], key: string): readonly ContractPatch[] {
+  const first = parseInt(stableHash(key).slice(0, 8), 16) % patches.length;
+  return [...patches.slice(first), ...patches].slice(0, Math.min(2, patches.length));
 }
 
 /** What was decided, with the times of taking turns: of what was chosen, and of what all groups have. */
@@ -122,9 +154,13 @@ export interface Decided {
 
 const isUsual = (patch: ContractPatch): boolean => Object.keys(patch).length === 0;
 
-function choiceOf({ name }: Group, { patch, milliseconds, usual }: Decided, when: string): Choice {
+function choiceOf(
+  { name }: Group,
+  { patch, milliseconds, usual }: Decided,
+  when: string,
+): Choice & { readonly decision: Tuned } {
   const times = `${milliseconds.toPrecision(3)} ms, with the usual choices ${usual.toPrecision(3)} ms, ${when}`;
-  const decision: Decision = { kind: 'tuned', group: name, choices: textOf(patch), reason: times };
+  const decision: Tuned = { kind: 'tuned', group: name, choices: textOf(patch), reason: times };
   return { patch, isUsual: isUsual(patch), decision };
 }
 
@@ -141,6 +177,13 @@ function asElsewhere({ name }: Group, nearest: ReturnType<NearestRecords['find']
 const textOf = (patch: ContractPatch): string => (isUsual(patch) ? 'the usual choices' : JSON.stringify(patch));
 
 const timeOf = (measured: Measured): number => ('failure' in measured ? Infinity : measured.milliseconds);
+
+const byTime = (a: Measured, b: Measured): number => timeOf(a) - timeOf(b);
+
+const timedChoices = ({ patch, ...found }: Measured): TimedChoices => ({
+  choices: textOf(patch),
+  ...('failure' in found ? { failure: found.failure } : found),
+});
 
 const fastest = (measured: readonly Measured[]): Measured =>
   measured.reduce((left, right) => (timeOf(right) < timeOf(left) ? right : left));
