@@ -144,6 +144,8 @@ export const tuningEffects = {
         );
       };
       expect([recorded(false).length, recorded(true).length, recorded(true).length]).toEqual([0, 1, 1]);
+      setConfig({ opsRecord: true, autotuneLocalCache: false });
+      expect(warningsOf(() => void reportOf(product, [randn([40, 30]), randn([30, 20])], {}))).toEqual(['OPS_RECORD']);
     },
     { opsRecord: false },
   ),

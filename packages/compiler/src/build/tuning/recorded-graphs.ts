@@ -28,9 +28,15 @@ export class GraphRecorder {
     this.#builder = builder;
   }
 
-  /** Keeps the graph, if that is asked for and it is new. What cannot be written is told, once. */
+  /** Keeps the graph, if that is asked for and it is new. What cannot be written, or is kept nowhere, is told, once. */
   note(job: CompileJob): void {
     if (!job.config.opsRecord || !hasProducts(job)) return;
+    const { autotuneLocalCache, forceDisableCaches } = this.#builder.config;
+    if (forceDisableCaches || !autotuneLocalCache) {
+      const why = forceDisableCaches ? 'forceDisableCaches' : 'autotuneLocalCache: false';
+      this.#builder.announcer.warnOnce('OPS_RECORD', `no graph is recorded: ${why} keeps nothing on disk`);
+      return;
+    }
     const inputs = job.examples.map(({ dtype, shape, strides }) => ({ dtype, shape, strides }));
     // Wherever it stands in the program.
     const nodes = job.traced.primitives.nodes.map((node) => ({ ...node, origin: undefined }));
