@@ -1,7 +1,7 @@
 // Convolutions in compiled code beside eager mode: every form that a layer takes.
 import { describe, expect, test } from '@jest/globals';
 import { at } from '@tsinductor/base';
-import { compile, conv1d, conv2d, conv3d, convTranspose2d, manualSeed, randn, valueAndGrad } from 'tsinductor';
+import { compile, conv1d, conv2d, conv3d, convTranspose2d, manualSeed, nn, randn, valueAndGrad } from 'tsinductor';
 import type { DType, Tensor } from 'tsinductor';
 import { useOwnCache } from './own-cache.ts';
 
@@ -110,6 +110,30 @@ describe('convolutions', () => {
       expect(
         difference(compile(net, { options: { epilogueFusion, loopIndexInversionInFusion: false } })(x), wanted),
       ).toBeLessThan(1e-6);
+  });
+
+  test.each<[DType, padding: number[]]>([
+    ['f32', [1, 1, 1, 1]],
+    ['f64', [0, 2, 2, 1]],
+    ['f16', [2, 1, 0, 1, 1, 0]],
+  ])('between which padding stands by itself: %s, %j', (dtype, padding) => {
+    manualSeed(7);
+    const made = 24 + (padding[4] ?? 0);
+    const [narrow, window] = [randn([24, 16, 1, 1]), randn([8, made, 3, 3])].map((w) => w.mul(0.02).to(dtype)) as [
+      Tensor,
+      Tensor,
+    ];
+    const net = (x: Tensor): Tensor =>
+      conv2d(nn.functional.pad(conv2d(x, narrow).tanh(), padding, { value: 1.5 }), window);
+    for (const shape of [
+      [3, 16, 28, 1],
+      [2, 16, 9, 13],
+    ]) {
+      const x = randn(shape).to(dtype);
+      const wanted = net(x);
+      for (const options of [{}, { freezing: true }, { epilogueFusion: false }])
+        expect(difference(compile(net, { options })(x), wanted)).toBeLessThan(dtype === 'f16' ? 1e-2 : 1e-6);
+    }
   });
 
   test('of batches of any size are one graph', () => {
