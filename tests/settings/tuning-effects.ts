@@ -111,8 +111,15 @@ export const tuningEffects = {
       return JSON.stringify(decisions).includes('as one kernel');
     };
     setConfig({ autotuneLocalCache: false });
-    const fast = { maxAutotuneGemm: true, disableProfilerCodegen: true };
-    expect([said(fast), said({ ...fast, benchmarkEpilogueFusion: false }), said({})]).toEqual([true, false, false]);
+    const tuned = { maxAutotuneGemm: true, ...none };
+    expect([said(tuned), said({ ...tuned, benchmarkEpilogueFusion: false }), said({})]).toEqual([true, false, false]);
+    // No clock runs where no product is to be timed.
+    const silent: readonly Options[] = [
+      { ciFlag: 'CIRCLECI' },
+      { disableProfilerCodegen: true },
+      { autotunePolicy: 'heuristics' },
+    ];
+    expect(silent.map((options) => said({ ...tuned, ...options }))).toEqual([false, false, false]);
   }),
   disableProfilerCodegen: restored(() => {
     const { told, decisions } = tunedUnder({ maxAutotuneGemm: true, disableProfilerCodegen: true, ciFlag: 'CIRCLECI' });

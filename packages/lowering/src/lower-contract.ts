@@ -25,7 +25,7 @@ interface Parts {
   readonly at: Index;
 }
 
-/** An axis of the node that is appended next. */
+/** An axis of the node that is appended next: of no letter that sizes have (s). */
 type NewAxis = (letter: string, extent: Index) => Axis;
 
 /** Axes of such extents, of which the innermost is named by the first of `letters`. */
@@ -93,7 +93,7 @@ function readingOf(lowering: Lowering, node: CallNode, { first, second, batch, n
   const bothParts = ownParts && partsForBoth(lowering, ownParts, second);
   const [overParts, isForBoth] = [bothParts ?? ownParts, bothParts !== undefined];
   if (rowParts !== undefined && overParts !== undefined && rowParts.length <= 4 && overParts.length <= 4) {
-    const [rows, over] = [partsOf(rowParts, 'mrqo', newAxis), partsOf(overParts, 'ktsu', newAxis)];
+    const [rows, over] = [partsOf(rowParts, 'mrqo', newAxis), partsOf(overParts, 'ktwu', newAxis)];
     const index = locate(first, [batch.at, rows.at, over.at]);
     const isRead = isAffine(index, [...batch.axes, ...rows.axes, ...over.axes]);
     const reading = { view: first, rows, over, isForBoth };

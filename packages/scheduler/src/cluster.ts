@@ -58,10 +58,10 @@ export function joinClusters(left: Cluster, right: Cluster, joining: Joining): O
   const aligned = alignThrough(left, right, joining);
   if (!aligned.ok) return aligned;
   const { left: here, right: there } = aligned.value;
-  const inRows = joining.maySplit ? overRows(left, splitCluster(right, there), here) : undefined;
-  return inRows === undefined
-    ? joinAligned(left, right, { ...joining, splits: aligned.value })
-    : joinClusters(left, inRows, joining);
+  const inRows = joining.maySplit ? overRows(left, () => splitCluster(right, there), here) : undefined;
+  if (inRows === undefined) return joinAligned(left, right, { ...joining, splits: aligned.value });
+  const again = alignThrough(left, inRows, joining);
+  return again.ok ? joinAligned(left, inRows, { ...joining, splits: again.value }) : again;
 }
 
 /** The two, over loops that were found to run through the same elements. */

@@ -31,7 +31,7 @@ interface Candidate {
   readonly size: string;
   readonly isSymbolic: boolean;
   readonly buffers: ReadonlySet<BufferId>;
-  /** The large buffer that all clusters of the combination fill; empty where it has none. */
+  /** The temporary of which all clusters of the combination fill parts; empty where it has none. */
   readonly fills: string;
 }
 
@@ -173,16 +173,17 @@ function signatureOf(node: LoopNode): string {
 
 const isLoops = ({ kind }: LoopNode): boolean => kind !== 'contract' && kind !== 'scatter' && kind !== 'sort';
 
-/** The large buffer that a cluster fills, which all of its combination have to; undefined: it stays alone. */
+/** The temporary of which a cluster fills a part, as all of its combination have to; empty: there is none; undefined: it stays alone. */
 function mayCombine({ clusters, buffers }: Combination, facts: Facts): string | undefined {
   const isPlain = clusters.every(({ nodes }) =>
     nodes.every(({ node }) => isLoops(node) && !loopsOf(node).some(isEmptyAxis)),
   );
   if (!isPlain) return undefined;
-  const large = [...buffers].filter((buffer) => !isSmall(buffer, facts));
-  if (large.length === 0) return '';
   const [only] = buffers;
-  return buffers.size === 1 && only !== undefined && facts.isInParts(only) ? String(only) : undefined;
+  const isPart = buffers.size === 1 && only !== undefined && facts.isInParts(only);
+  // What fills a part and reads nothing runs as early as it is asked to: with that of other buffers, all of them would live from there on.
+  if (isPart && facts.decl(only).role === 'temporary') return String(only);
+  return [...buffers].every((buffer) => isSmall(buffer, facts)) ? '' : undefined;
 }
 
 function isSmall(buffer: BufferId, facts: Facts): boolean {

@@ -8,7 +8,7 @@ import type { Cluster, Link } from './cluster.ts';
 import { isUnit, namesOf } from './node-access.ts';
 
 const isProduct = (node: LoopNode): boolean => node.kind === 'contract';
-const hasProduct = ({ nodes }: Cluster): boolean => nodes.some(({ node }) => isProduct(node));
+export const hasProduct = ({ nodes }: Cluster): boolean => nodes.some(({ node }) => isProduct(node));
 
 interface Meeting {
   readonly link: Link;

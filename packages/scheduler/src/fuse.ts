@@ -11,7 +11,7 @@ import { joinClusters, refusal, singleCluster, success } from './cluster.ts';
 import type { Cluster, Joining, Link, Outcome } from './cluster.ts';
 import { DependencePaths } from './dependence-paths.ts';
 import { isEmptyAxis } from './empty-nodes.ts';
-import { refuseLoopsBesideProduct, refuseWithProduct } from './epilogue.ts';
+import { hasProduct, refuseLoopsBesideProduct, refuseWithProduct } from './epilogue.ts';
 import type { Facts } from './facts.ts';
 import { describeTimes, timesEpilogues } from './fusion-trial.ts';
 import type { FusionTrial } from './fusion-trial.ts';
@@ -206,13 +206,13 @@ class Fusion {
 
   /** The joined cluster with what was measured of it, where measuring is asked for and finds it no slower. */
   #try(joined: Cluster, a: Cluster, b: Cluster): Outcome<{ readonly joined: Cluster; readonly note: string }> {
-    const isEpilogue = joined.nodes.some(({ node }) => node.kind === 'contract');
-    const isTimed = this.#config.benchmarkFusion || (isEpilogue && timesEpilogues(this.#config));
+    const { benchmarkFusion } = this.#config;
+    const isTimed = benchmarkFusion || (hasProduct(joined) && timesEpilogues(this.#config));
     const times = isTimed ? this.#trial?.compare([[joined]], [[a], [b]]) : undefined;
     if (times === undefined) return success({ joined, note: '' });
     const note = describeTimes(times);
     // A product that is stored and read again is hardly faster: less of a difference is the clock's.
-    return times.together <= times.apart * (isEpilogue ? 1.03 : 1)
+    return times.together <= times.apart * (benchmarkFusion ? 1 : 1.03)
       ? success({ joined, note: `; ${note}` })
       : refusal(note);
   }

@@ -14,9 +14,16 @@ import { buffersRead } from './node-access.ts';
 /** Milliseconds that one run of a schedule takes, which has no symbolic sizes. */
 export type Measure = (plan: Schedule) => number;
 
-/** Whether the settings let a clock decide of a product and what follows it. */
-export const timesEpilogues = ({ maxAutotuneGemm, benchmarkEpilogueFusion }: Config): boolean =>
-  maxAutotuneGemm && benchmarkEpilogueFusion;
+/** Whether a clock may run for matrix products at all. */
+export const mayTimeProducts = ({ forceProfile, disableProfilerCodegen, ciFlag }: Config): boolean =>
+  forceProfile || (!disableProfilerCodegen && ciFlag === null);
+
+/** Whether a clock decides of a product and what follows it. */
+export const timesEpilogues = (config: Config): boolean =>
+  config.maxAutotuneGemm &&
+  config.benchmarkEpilogueFusion &&
+  config.autotunePolicy === 'autotune' &&
+  mayTimeProducts(config);
 
 /** Milliseconds of two ways to run the same clusters. */
 interface Times {

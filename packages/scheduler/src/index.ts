@@ -2,5 +2,5 @@
 export { inlineValues, schedule, schedulingOf } from './schedule.ts';
 export { scheduleSteps } from './steps.ts';
 export { formOfSchedules } from './forms.ts';
-export { timesEpilogues } from './fusion-trial.ts';
+export { mayTimeProducts, timesEpilogues } from './fusion-trial.ts';
 export type { Measure } from './fusion-trial.ts';

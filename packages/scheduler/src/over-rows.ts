@@ -10,15 +10,16 @@ import { bodyReads, reindex } from './node-access.ts';
 type Contract = LoopNode & { readonly kind: 'contract' };
 
 /**
- * `right` over the rows of a product in `left`, where alignment splits these; undefined where it does not, or where `right` would not
- * run along the product's columns.
+ * What follows a product in `left` over the product's rows, where alignment splits these; undefined where it does not, or where what
+ * follows would not run along the product's columns.
  */
-export function overRows(left: Cluster, right: Cluster, splits: Splits): Cluster | undefined {
-  if (!right.elementwise) return undefined;
+export function overRows(left: Cluster, following: () => Cluster, splits: Splits): Cluster | undefined {
   const products = left.nodes.flatMap(({ node }) => (node.kind === 'contract' ? [node] : []));
   const [split] = products.filter(({ m }) => (splits.get(m.name)?.length ?? 1) > 1);
   const pieces = split && splits.get(split.m.name);
   if (split === undefined || pieces?.every(({ extent }) => extent.kind === 'int') !== true) return undefined;
+  const right = following();
+  if (!right.elementwise) return undefined;
   const map = coordinatesIn(split.m, pieces);
   const joined = (axes: readonly Axis[]): readonly Axis[] => [
     ...axes.slice(0, firstOf(axes, map)),

@@ -6,6 +6,7 @@ import { contractCandidates, contractParameters } from '@tsinductor/codegen-cpp'
 import type { ContractParameter, ContractPatch, CpuTarget } from '@tsinductor/codegen-cpp';
 import type { Config } from '@tsinductor/config';
 import type { Decision, Group, Schedule, TimedChoices } from '@tsinductor/ir';
+import { mayTimeProducts } from '@tsinductor/scheduler';
 import { isToolchainFailure } from '../../errors.ts';
 import type { Builder } from '../builder.ts';
 import type { NativeMachine } from '../machine.ts';
@@ -107,7 +108,7 @@ function decided(problem: Problem, records: ContractionRecords, tuning: Tuning):
   if (known !== undefined) return choiceOf(group, known, 'measured before');
   using elsewhere = new NearestRecords(problem.key, tuning);
   if (config.autotunePolicy === 'heuristics') return asElsewhere(group, elsewhere.find(parameters));
-  if (!measures(config)) return withoutClock(problem, patches, tuning);
+  if (!mayTimeProducts(config)) return withoutClock(problem, patches, tuning);
   const searched = new Searched(problem, records, tuning);
   const measured = searched.times(patches);
   const walk = config.coordinateDescentTuning ? searched.descent(measured, parameters) : undefined;
@@ -122,10 +123,6 @@ function decided(problem: Problem, records: ContractionRecords, tuning: Tuning):
   const { decision: taken, ...choice } = choiceOf(group, decision, 'measured now');
   return { ...choice, decision: { ...taken, measured: searched.measured.toSorted(byTime).map(timedChoices) } };
 }
-
-/** Whether the settings let a clock run. */
-const measures = (config: Config): boolean =>
-  config.forceProfile || (!config.disableProfilerCodegen && config.ciFlag === null);
 
 /** The usual choices; under continuous integration two of the candidates are built, which shows that they compile. */
 function withoutClock(problem: Problem, patches: readonly ContractPatch[], tuning: Tuning): Choice {
