@@ -162,29 +162,38 @@ function cartesianProd(c: Composer, vectors: readonly ValueRef[]): ValueRef {
   return stack(c, grids, 1);
 }
 
-/** All choices of r indices below n, in lexicographic order. */
-function choices(n: number, r: number, from: { start: number; repeat: boolean }): number[][] {
-  if (r === 0) return [[]];
-  return range(n, from.start).flatMap((first) =>
-    choices(n, r - 1, { start: first + (from.repeat ? 0 : 1), repeat: from.repeat }).map((rest) => [first, ...rest]),
-  );
+/** The sum of the counts from each place on; behind the last it is 0. */
+function sumsFrom(counts: readonly number[]): readonly number[] {
+  const sums = [0];
+  for (const count of counts.toReversed()) sums.push(at(sums, sums.length - 1) + count);
+  return sums.reverse();
 }
 
+/**
+ * In lexicographic order those of r elements that begin with one element go on as those of r - 1 do that begin behind it, which are the last
+ * of all of these: n slices for each element of a row, and not one for each element of the result.
+ */
 function combinations(c: Composer, a: ArgumentReader): ValueRef {
-  const [x, r] = [a.tensor('input'), a.int('r')];
+  const [x, r, repeats] = [a.tensor('input'), a.int('r'), a.bool('withReplacement')];
   if (c.rank(x) !== 1) throw shapeMismatch(`combinations of ${printShape(c.shape(x))}`, 'give a vector');
   if (r < 0) throw argumentValue('combinations', `r is ${String(r)}`, 'it is not negative');
   if (r === 0) return c.full(0, [zero], c.dtype(x));
-  const rows = choices(c.sizes.toNumber(c.size(x, 0)), r, { start: 0, repeat: a.bool('withReplacement') });
-  if (rows.length === 0) return c.full(0, [zero, int(r)], c.dtype(x));
-  const columns = range(r).map((place) =>
-    join(
-      c,
-      rows.map((row) => c.slice(x, 0, { start: at(row, place), end: at(row, place) + 1 })),
-      0,
-    ),
-  );
-  return stack(c, columns, 1);
+  const n = c.sizes.toNumber(c.size(x, 0));
+  let rows = c.reshape(x, [int(n), one]);
+  // How many rows begin with an element from each place on.
+  let from = sumsFrom(range(n).map(() => 1));
+  for (let length = 2; length <= r; length += 1) {
+    const following = range(n).map((first) => at(from, repeats ? first : first + 1));
+    const pieces = following.flatMap((count, first): readonly ValueRef[] => {
+      if (count === 0) return [];
+      const head = c.expand(c.slice(x, 0, { start: first, end: first + 1 }), [int(count)]);
+      return [join(c, [c.reshape(head, [int(count), one]), c.slice(rows, 0, { start: at(from, 0) - count })], 1)];
+    });
+    if (pieces.length === 0) return c.full(0, [zero, int(r)], c.dtype(x));
+    rows = join(c, pieces, 0);
+    from = sumsFrom(following);
+  }
+  return rows;
 }
 
 const views = (name: string, description: Description, decomposition: Decomposition): Entry =>
