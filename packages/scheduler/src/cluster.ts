@@ -103,6 +103,20 @@ function alignThrough(left: Cluster, right: Cluster, { link, fresh }: Joining): 
   return alignment === undefined ? refusal('their loops cannot be aligned') : success(alignment);
 }
 
+/** A cluster of a product over the loops of another that reads what it writes: a product in that one keeps its loops. */
+export function overLoopsOf(
+  left: Cluster,
+  right: Cluster,
+  { link, fresh, maySplit }: Pick<Joining, 'fresh' | 'maySplit'> & { readonly link: BufferLink },
+): Outcome<Cluster> {
+  const [here, there] = [writtenAxes(left, link.buffer), readAxes(right, link)];
+  const aligned = here && there && alignAxes(there, here, fresh);
+  if (aligned === undefined || splitsLoops(aligned.left)) return refusal('their loops cannot be aligned');
+  const several = new Map([...aligned.right].filter(([, pieces]) => pieces.length > 1));
+  const refused = refuseSplits(left, several, { maySplit });
+  return refused === undefined ? success(splitCluster(left, aligned.right)) : refusal(refused);
+}
+
 function writtenAxes(cluster: Cluster, buffer: BufferId): readonly Axis[] | undefined {
   for (const { node } of cluster.nodes) {
     const slot = node.outs.indexOf(buffer);

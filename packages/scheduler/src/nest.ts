@@ -27,7 +27,9 @@ export function buildNest(cluster: Cluster, given: readonly Stage[], facts: Fact
 }
 
 function buildTree({ outer }: Cluster, stages: readonly Stage[]): LoopTree {
-  const shared = outer.map((axis): LoopBand => ({ axis, role: 'parallel' }));
+  // A product that sums over a shared loop adds to its result in each iteration of it.
+  const summed = stages.flatMap(({ members }) => members.flatMap(({ node }) => overOf(node)));
+  const shared = outer.map((axis): LoopBand => ({ axis, role: hasAxis(summed, axis) ? 'reduction' : 'parallel' }));
   let next = 0;
   const refs = (stage: Stage): readonly NodeRef[] => stage.members.map(() => ({ kind: 'node', node: next++ }));
   if (stages.length === 1) {

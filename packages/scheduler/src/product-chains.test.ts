@@ -113,7 +113,7 @@ describe('kernels of their own', () => {
     ],
     [
       'where the second product has the weights on its right',
-      (b) => b.call('matmul', [input(b, [2, 3, 7, 20]), b.call('softmax', [scores(b)], { dim: -1 })]),
+      (b) => b.call('matmul', [input(b, [3, 7, 20]), b.call('softmax', [scores(b, { batch: [3] })], { dim: -1 })]),
       3,
     ],
   ];

@@ -8,32 +8,22 @@
 // In: clusters. Out: the same, some of them two or three in one, whose outer loops are the batch and the rows of the products. A target that
 // has no strategy for such clusters is given none.
 import { at, dtypeInfo } from '@tsinductor/base';
-import { add, axisIndex, coefficientOf, equal, int, multiply, printIndex, substitute } from '@tsinductor/ir';
+import { add, int, multiply, printIndex } from '@tsinductor/ir';
 import type { Axis, BufferId, Decision, LoopNode } from '@tsinductor/ir';
-import { alignAxes, denseAxes, splitMap } from './align.ts';
 import type { FreshAxis } from './align.ts';
-import { joinClusters, refuseSplits, splitCluster } from './cluster.ts';
+import { intoLoopsOf, isRowOf, isWorthwhile, productOf, withRowsOutside } from './chained-product.ts';
+import type { Contract } from './chained-product.ts';
+import { joinClusters } from './cluster.ts';
 import type { Cluster, Joining, Member } from './cluster.ts';
 import type { Facts } from './facts.ts';
-import { hasAxis, isUnit, reindex, renameContract, renaming, resultAxes } from './node-access.ts';
+import { isUnit } from './node-access.ts';
 
-type Contract = LoopNode & { readonly kind: 'contract' };
-
-interface Chained {
+export interface Chained {
   readonly clusters: readonly Cluster[];
   readonly decisions: readonly Decision[];
 }
 
-/** The fewest rows of products whose rows are chained: the second operands are read again for every few of them. */
-const LEAST_ROWS = 16;
-
-/** The most bytes of a row that a block keeps: the rows of a register tile lie on the stack of a thread, twice where two are kept. */
-const KEPT_ROW_BYTES = 32 << 10;
-
-/** The most bytes of a second operand for one point of the batch: it is read from a cache for every block of rows. */
-const OPERAND_BYTES = 8 << 20;
-
-interface Chaining extends Pick<Joining, 'maySplit' | 'mayReorder'> {
+export interface Chaining extends Pick<Joining, 'maySplit' | 'mayReorder'> {
   /** Which are chained: products with loops over rows between them, and those with elements between them at most. */
   readonly throughRows: boolean;
   readonly throughElements: boolean;
@@ -83,13 +73,6 @@ interface Looking {
   readonly facts: Facts;
   readonly clusterAt: (position: number) => Cluster | undefined;
 }
-
-const productOf = ({ nodes }: Cluster): Contract | undefined => {
-  const products = nodes.flatMap(({ node }) => (node.kind === 'contract' ? [node] : []));
-  const [product] = products;
-  const isOne = products.length === 1 && nodes.every(({ node }) => node.kind === 'contract' || node.kind === 'map');
-  return isOne ? product : undefined;
-};
 
 function linksOf(last: Cluster, looking: Looking): Links | undefined {
   const product = productOf(last);
@@ -176,87 +159,6 @@ function withMiddle(first: Cluster, middle: Cluster | undefined, joining: Joinin
   if (middle === undefined) return first;
   const joined = joinClusters(first, middle, joining);
   return joined.ok ? joined.value : undefined;
-}
-
-/** A product and the maps at its elements, below its batch and rows alone. */
-function withRowsOutside(cluster: Cluster): Cluster | undefined {
-  const product = productOf(cluster);
-  if (product === undefined || isUnit(product.m) || isUnit(product.n)) return undefined;
-  const outer = cluster.outer.filter(({ name }) => name !== product.n.name);
-  return outer.length === cluster.outer.length ? undefined : { ...cluster, outer, elementwise: false };
-}
-
-function isWorthwhile({ m, n, over, axes, b, accumulate, writes }: Contract, facts: Facts): boolean {
-  const sizeOf = ({ extent }: Axis): number => (extent.kind === 'int' ? extent.value : 0);
-  const [rows, columns, depth] = [sizeOf(m), sizeOf(n), sizeOf(at(over, 0))];
-  const step = coefficientOf(at(writes, 0), n);
-  if (axes.some(({ extent }) => extent.kind !== 'int') || over.length > 1) return false;
-  const bytes = columns * depth * Math.max(dtypeInfo[accumulate].bytes, dtypeInfo[facts.decl(b.buffer).dtype].bytes);
-  const fits = columns > 1 && depth > 0 && bytes <= OPERAND_BYTES && b.element === undefined;
-  return rows >= LEAST_ROWS && fits && step !== undefined && equal(step, int(1));
-}
-
-/** The last cluster in the loops of what makes its first operand; undefined where a row of it needs more than one of these. */
-function intoLoopsOf(
-  made: LoopNode,
-  whole: Cluster,
-  { outer, ...joining }: Omit<Joining, 'link'> & { readonly outer: readonly Axis[] },
-): readonly Member[] | undefined {
-  const last = splitAs(made, whole, joining);
-  const product = last && productOf(last);
-  const names = product && correspondence(made, product);
-  if (last === undefined || product === undefined || names === undefined || isUnit(product.m) || isUnit(product.n))
-    return undefined;
-  if (!equal(substitute(product.a.at, renaming([...names])), at(made.writes, 0))) return undefined;
-  // The axis that is summed over keeps its name: it is a loop of its own.
-  const summed = at(product.over, 0).name;
-  const inner = names.get(summed);
-  const shared = new Map([...names].filter(([name]) => name !== summed));
-  const fits =
-    inner !== undefined && !hasAxis(outer, inner) && [...shared.values()].every((axis) => hasAxis(outer, axis));
-  return fits ? last.nodes.map(({ node, position }) => ({ position, node: renamed(node, shared) })) : undefined;
-}
-
-/** A cluster with the batch of its product in as many loops as the node has that makes the first operand. */
-function splitAs(made: LoopNode, last: Cluster, { fresh, maySplit }: Omit<Joining, 'link'>): Cluster | undefined {
-  const product = productOf(last);
-  const here = denseAxes(at(made.writes, 0), resultAxes(made));
-  const there = product && denseAxes(product.a.at, [...product.batch, product.m, ...product.over]);
-  const aligned = here && there && alignAxes(here, there, fresh);
-  if (aligned === undefined || splitMap(aligned.left).size > 0) return undefined;
-  const splits = new Map([...aligned.right].filter(([, pieces]) => pieces.length > 1));
-  return refuseSplits(last, splits, { maySplit }) === undefined ? splitCluster(last, splits) : undefined;
-}
-
-/** The loops of a node for the axes of a product that reads all that it writes as its first operand, element by element. */
-function correspondence(made: LoopNode, { a, batch, m, over }: Contract): ReadonlyMap<string, Axis> | undefined {
-  const here = denseAxes(at(made.writes, 0), resultAxes(made));
-  const there = denseAxes(a.at, [...batch, m, ...over]);
-  const own = batch.filter((axis) => !isUnit(axis)).length + 2;
-  if (made.outs.length !== 1 || here?.length !== own || there?.length !== own) return undefined;
-  const isSame = there.every((axis, place) => equal(axis.extent, at(here, place).extent));
-  return isSame ? new Map(there.map((axis, place) => [axis.name, at(here, place)])) : undefined;
-}
-
-function renamed(node: LoopNode, names: ReadonlyMap<string, Axis>): LoopNode {
-  const rename = (axes: readonly Axis[]): readonly Axis[] => axes.map((axis) => names.get(axis.name) ?? axis);
-  const map = new Map([...names].map(([name, axis]) => [name, axisIndex(axis)]));
-  return node.kind === 'contract'
-    ? renameContract(node, map, rename)
-    : reindex(node, { map, axes: rename(node.axes), over: [] });
-}
-
-/** Whether rows of a buffer, one for each point of the loops over rows, lie one behind another, and are short enough to keep. */
-function isRowOf(buffer: BufferId, { chained, rows }: { chained: Cluster; rows: Axis }, facts: Facts): boolean {
-  const { nodes, outer } = chained;
-  const maker = nodes.find(({ node }) => node.outs.includes(buffer))?.node;
-  if (maker === undefined) return false;
-  const [axis, ...others] = resultAxes(maker).filter((own) => !hasAxis(outer, own) && !isUnit(own));
-  if (axis?.extent.kind !== 'int' || others.length > 0) return false;
-  const write = at(maker.writes, maker.outs.indexOf(buffer));
-  const [apart, step] = [coefficientOf(write, rows), coefficientOf(write, axis)];
-  const isDense = apart !== undefined && equal(apart, axis.extent) && step !== undefined && equal(step, int(1));
-  return isDense && axis.extent.value * dtypeInfo[facts.decl(buffer).dtype].bytes <= KEPT_ROW_BYTES;
 }
 
 function decisionOf({ scores, weights }: Links, { nodes }: Cluster, facts: Facts): Decision {

@@ -5,6 +5,7 @@ import type { Stage } from '@tsinductor/base';
 import type { Config } from '@tsinductor/config';
 import { decideBounds, withoutCopies, withoutUnreadZeros } from '@tsinductor/ir';
 import type { Decision, LoopProgram, Schedule } from '@tsinductor/ir';
+import { branchChains } from './branched-chains.ts';
 import type { Choices } from './choices.ts';
 import { combineClusters } from './combine.ts';
 import { passedGroups, passedNodes } from './custom-passes.ts';
@@ -140,21 +141,24 @@ const fuse: Step<Nodes, Combinations> = {
 
 const chain: Step<Combinations, Combinations> = {
   name: 'chain-products',
-  doc: 'two products and the loops over rows between them share the loops over rows',
+  doc: 'products and the loops over rows between them share the loops over rows',
   makes: combinationsForm,
   run(given, { config, chains }) {
     if (!chains) return given;
     const { facts } = given;
-    const chained = chainProducts(given.combinations.flat(), facts, {
+    const chaining = {
       throughRows: config.cpp.attentionFusion,
       leastBytes: config.cpp.attentionFusionBytes,
       throughElements: config.b2bGemmPass,
       maySplit: config.loopIndexInversionInFusion,
       mayReorder: config.loopOrderingAfterFusion,
-    });
-    if (chained.decisions.length === 0) return given;
+    };
+    const branched = branchChains(given.combinations.flat(), facts, chaining);
+    const chained = chainProducts(branched.clusters, facts, chaining);
+    const decided = [...branched.decisions, ...chained.decisions];
+    if (decided.length === 0) return given;
     const alone = chained.clusters.map((cluster) => [cluster]);
-    const decisions = [...given.decisions, ...decidedBy('chain-products', chained.decisions)];
+    const decisions = [...given.decisions, ...decidedBy('chain-products', decided)];
     return { ...given, combinations: orderCombinations(alone, facts), decisions };
   },
 };

@@ -46,10 +46,17 @@ export const jointPostPass = (form: Form<Graph>): JointStage<Context> =>
     setting: 'jointCustomPostPass',
   });
 
-/** What is kept between the passes, and what is computed again. `schedule` is how a graph would be scheduled. */
+interface Partitioning<More extends Context> {
+  /** How a graph would be scheduled. */
+  readonly schedule: (graph: Graph, context: More) => Schedule;
+  /** Whether kernels have rows between matrix products in a cache. */
+  readonly chains: boolean;
+}
+
+/** What is kept between the passes, and what is computed again. */
 export const partitionStage = <More extends Context>(
   form: Form<Graph>,
-  schedule: (graph: Graph, context: More) => Schedule,
+  { schedule, chains }: Partitioning<More>,
 ): JointStage<More> => ({
   name: 'partition',
   doc: 'what the forward pass keeps for the backward pass, and what is computed again there',
@@ -60,6 +67,7 @@ export const partitionStage = <More extends Context>(
     return partition(graph, {
       budget,
       ...(limit === null ? {} : { limit }),
+      ...(chains && config.cpp.attentionFusion ? { leastRowBytes: config.cpp.attentionFusionBytes } : {}),
       aggressive: config.aggressiveRecomputation,
       ...(hook === null ? {} : { partitioner: hook.run as (choice: PartitionChoice) => unknown }),
       peakOf: (candidate) => peakBytes(schedule(candidate, context)),

@@ -146,7 +146,10 @@ export const planPipeline = (forTarget: ForTarget = {}): Pipeline<TracedGraph, S
     .through(graphPasses, ({ config }) => optimizeOf(config))
     .then(jointPostPass(primitivesForm))
     .then(
-      partitionStage(primitivesForm, (graph, { config }: PlanContext) => scheduling(forTarget).run(graph, { config })),
+      partitionStage(primitivesForm, {
+        schedule: (graph, { config }: PlanContext) => scheduling(forTarget).run(graph, { config }),
+        chains: forTarget.chains ?? false,
+      }),
     )
     .then(postGradPrePass(primitivesForm))
     .through(latePasses, ({ config }) => lateOf(config))

@@ -70,7 +70,8 @@ const reasons: Readonly<Record<CostKind, string>> = {
 
 const whyKept = (kind: CostKind, isOutput: boolean): string => (isOutput ? 'it is a result anyway' : reasons[kind]);
 
-function whyRepeated({ id, origin }: CallNode, { dropped }: JointGraph): string {
+function whyRepeated({ id, origin }: CallNode, { dropped, between }: JointGraph): string {
+  if (between.has(id)) return 'rows between matrix products stay in a cache, and never are a whole matrix';
   if (dropped.has(id)) return 'a checkpoint keeps nothing of what lies within';
   return origin.pass === 'residual' ? 'only the backward pass needs it' : 'it is cheaper to compute again than to keep';
 }

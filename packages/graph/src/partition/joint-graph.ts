@@ -8,6 +8,7 @@ import { valuesOf } from '../argument-reader.ts';
 import type { Graph, GraphNode, NodeId } from '../graph.ts';
 import type { CallNode } from '../passes/rebuild.ts';
 import { costKindOf } from './cost-kind.ts';
+import { rowsBetween } from './rows-between.ts';
 
 /** A symbolic size counts as this where bytes have to be compared. */
 const TYPICAL_SIZE = 256;
@@ -24,12 +25,17 @@ export interface JointGraph {
   readonly crossing: ReadonlySet<NodeId>;
   /** Early calls within a `checkpoint` whose values do not leave it in the forward pass: they are not kept. */
   readonly dropped: ReadonlySet<NodeId>;
+  /** Those of `dropped` that are rows between matrix products, where kernels keep such rows in a cache (see rows-between.ts). */
+  readonly between: ReadonlySet<NodeId>;
   /** A size as a number. */
   readonly sizeOf: (size: Index) => number;
 }
 
-/** Undefined where no backward pass made any of it. */
-export function jointGraph(graph: Graph): JointGraph | undefined {
+/**
+ * Undefined where no backward pass made any of it. `leastRowBytes`: from how many bytes on rows between matrix products are not kept;
+ * undefined: they are as any other value.
+ */
+export function jointGraph(graph: Graph, leastRowBytes?: number): JointGraph | undefined {
   const late = lateCalls(graph);
   if (late.size === 0) return undefined;
   const early = graph.nodes.filter((node): node is CallNode => node.kind === 'call' && !late.has(node.id));
@@ -39,7 +45,10 @@ export function jointGraph(graph: Graph): JointGraph | undefined {
     for (const { node } of argumentsOf(at(graph.nodes, id))) if (!late.has(node)) crossing.add(node);
   const sizes = new Map(graph.sizes.map(({ name }) => [name, TYPICAL_SIZE]));
   const sizeOf = (size: Index): number => (size.kind === 'int' ? size.value : evaluateIndex(size, { sizes }));
-  return { graph, late, early, outputs, crossing, dropped: droppedCalls({ graph, early, outputs }), sizeOf };
+  const between =
+    leastRowBytes === undefined ? new Set<NodeId>() : rowsBetween({ graph, late, outputs }, leastRowBytes);
+  const dropped = new Set([...droppedCalls({ graph, early, outputs }), ...between]);
+  return { graph, late, early, outputs, crossing, dropped, between, sizeOf };
 }
 
 export const argumentsOf = (node: GraphNode): ReturnType<typeof valuesOf> =>

@@ -34,6 +34,8 @@ export interface PartitionOptions extends RecomputeRules {
   readonly budget: number;
   /** The most bytes at the peak of a call. */
   readonly limit?: number;
+  /** From how many bytes on rows between matrix products are not kept, where kernels have them in a cache. */
+  readonly leastRowBytes?: number;
   /** Gives the numbers of the nodes to keep. */
   readonly partitioner?: (choice: PartitionChoice) => unknown;
   /** Bytes that live at the peak of a call of the graph, as it is scheduled: inputs, results and temporaries. */
@@ -46,8 +48,8 @@ export interface PartitionOptions extends RecomputeRules {
  * Throws UserError MEMORY_BUDGET where `limit` cannot be kept, PARTITION_INVALID for what a partitioner gives.
  */
 export function partition(graph: Graph, options: PartitionOptions): Graph {
-  const { budget, limit, partitioner, peakOf } = options;
-  const joint = jointGraph(graph);
+  const { budget, limit, partitioner, peakOf, leastRowBytes } = options;
+  const joint = jointGraph(graph, leastRowBytes);
   if (joint === undefined) {
     if (limit !== undefined)
       requireWithin(peakOf(graph), limit, 'and it has no backward pass that could compute more again');

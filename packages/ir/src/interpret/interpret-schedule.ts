@@ -54,6 +54,8 @@ class ScheduleMachine {
   readonly #bodies = new Map<Body, ScalarBody>();
   #locals = new Map<BufferId, Local>();
   #states = new Map<LoopNode, readonly Value[]>();
+  /** Of products that are open: the sum at each place, as a loop around the node may be one that it sums over. */
+  #sums = new Map<LoopNode, Map<number, Value>>();
   #group: Group | undefined;
 
   constructor(program: LoopProgram, memory: ProgramMemory) {
@@ -72,6 +74,7 @@ class ScheduleMachine {
       group.locals.map(({ buffer, kind }) => [buffer, { kind, values: new Map(), home: homeOf(group, buffer) }]),
     );
     this.#states = new Map();
+    this.#sums = new Map();
     for (const node of group.nodes) if (node.kind === 'scatter') this.#startScatter(node);
     this.#tree(group.nest, new Map());
   }
@@ -164,7 +167,11 @@ class ScheduleMachine {
   }
 
   #initialState(node: LoopNode, axes: Axes): readonly Value[] {
-    if (node.kind === 'contract') return [node.accumulate === 'i64' ? 0n : 0];
+    if (node.kind === 'contract') {
+      const isAtPlace = node.axes.every(({ name }) => axes.has(name));
+      this.#sums.set(node, new Map(isAtPlace ? [[this.#placeOf(node, axes), zeroOf(node)]] : []));
+      return [];
+    }
     return node.kind === 'reduce' || node.kind === 'scan' ? this.#evaluate(node.init, axes).results : [];
   }
 
@@ -174,19 +181,24 @@ class ScheduleMachine {
     if (node.kind === 'reduce') this.#write(node, this.#evaluate(node.finish, axes, state));
     if (node.kind !== 'contract') return;
     const out = at(node.outs, 0);
-    const value = castValue(at(state, 0), node.accumulate, get(this.#dtypes, out));
-    this.#store(out, evaluateIndex(at(node.writes, 0), { axes, sizes: this.#memory.sizes }), value);
+    for (const [place, sum] of get(this.#sums, node))
+      this.#store(out, place, castValue(sum, node.accumulate, get(this.#dtypes, out)));
   }
 
-  #accumulate(node: Extract<LoopNode, { readonly kind: 'contract' }>, axes: Axes): void {
+  #placeOf({ writes }: ContractNode, axes: Axes): number {
+    return evaluateIndex(at(writes, 0), { axes, sizes: this.#memory.sizes });
+  }
+
+  #accumulate(node: ContractNode, axes: Axes): void {
     const [a, b] = [node.a, node.b].map(({ buffer, at: place, element }) => {
       if (element !== undefined) return at(this.#evaluate(element, axes).results, 0);
       const value = this.#load(buffer, evaluateIndex(place, { axes, sizes: this.#memory.sizes }));
       return castValue(value, get(this.#dtypes, buffer), node.accumulate);
     });
     const multiplied = evaluator(pointwise.mul, node.accumulate)(a ?? 0, b ?? 0);
-    const sum = evaluator(pointwise.add, node.accumulate)(at(get(this.#states, node), 0), multiplied);
-    this.#states.set(node, [sum]);
+    const sums = get(this.#sums, node);
+    const place = this.#placeOf(node, axes);
+    sums.set(place, evaluator(pointwise.add, node.accumulate)(sums.get(place) ?? zeroOf(node), multiplied));
   }
 
   #sort(node: SortNode, axes: Axes): void {
@@ -283,7 +295,11 @@ function homeOf(group: Group, buffer: BufferId): LoopTree {
   return descend(group.nest);
 }
 
-type Carrying = ReduceNode | ScanNode | Extract<LoopNode, { readonly kind: 'contract' }>;
+type ContractNode = Extract<LoopNode, { readonly kind: 'contract' }>;
+
+const zeroOf = ({ accumulate }: ContractNode): Value => (accumulate === 'i64' ? 0n : 0);
+
+type Carrying = ReduceNode | ScanNode | ContractNode;
 
 const isCarrying = (node: LoopNode): node is Carrying =>
   node.kind === 'reduce' || node.kind === 'scan' || node.kind === 'contract';

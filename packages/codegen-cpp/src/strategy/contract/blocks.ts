@@ -170,10 +170,13 @@ interface UnitParts {
   readonly maps: readonly MapNode[];
   /** All panels of b, where they are packed already; a unit packs those of its columns for itself, if absent. */
   readonly panels?: PanelMemory;
+  /** Where the result has sums that are added to. */
+  readonly accumulates?: 'always';
 }
 
 /** One unit: all that is summed over, for some rows and some panels of columns. */
-export function writeUnit(nest: Nest, given: Product, { rows, columns, maps, panels }: UnitParts): void {
+export function writeUnit(nest: Nest, given: Product, parts: UnitParts): void {
+  const { rows, columns, maps, panels } = parts;
   const { plan, oriented } = given;
   const { node } = oriented;
   const panelWidth = plan.vectors * plan.lanes;
@@ -189,7 +192,7 @@ export function writeUnit(nest: Nest, given: Product, { rows, columns, maps, pan
   const packs = plan.packB && panels === undefined;
   const bufferB = packs ? scratch('panel', plan.taps * plan.depth * panelWidth * plan.panels) : undefined;
   const bufferA = plan.packA ? scratch('block', blockSize(given)) : undefined;
-  const accumulates = isOneBlock(oriented, plan) ? 'never' : 'after first';
+  const accumulates = parts.accumulates ?? (isOneBlock(oriented, plan) ? 'never' : 'after first');
   eachBlock(nest, product, (block) => {
     writeBlock(nest, { product, block, columns, accumulates, panels }, { rows, bufferA, bufferB });
   });

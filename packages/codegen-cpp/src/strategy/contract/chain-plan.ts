@@ -3,7 +3,7 @@
 import { at, invariant } from '@tsinductor/base';
 import { nodesBelow, staticValue, touches, typicalValue } from '@tsinductor/codegen';
 import { coefficientOf, equal, int } from '@tsinductor/ir';
-import type { Axis, BufferId, LoopNode, LoopTree, NodeRef } from '@tsinductor/ir';
+import type { Axis, BufferId, LoopBand, LoopNode, LoopTree, NodeRef } from '@tsinductor/ir';
 import { nodeAt } from '../plan/planning.ts';
 import type { Planning } from '../plan/planning.ts';
 import { columnBounds, columnOf } from './chain-mask.ts';
@@ -12,9 +12,17 @@ import type { MapNode } from './epilogue.ts';
 import { orient, planProduct } from './plan.ts';
 import type { Contract } from './plan.ts';
 
+export interface ProductStep {
+  readonly kind: 'product';
+  readonly node: Contract;
+  readonly maps: readonly MapNode[];
+  /** Whether it sums over the rows: each block of them adds to its result. */
+  readonly sums: boolean;
+}
+
 /** What is done with a block of rows. */
 export type Step =
-  | { readonly kind: 'product'; readonly node: Contract; readonly maps: readonly MapNode[] }
+  | ProductStep
   /** Loops over one row. */
   | { readonly kind: 'rows'; readonly tree: LoopTree };
 
@@ -25,6 +33,8 @@ export interface Chain {
   readonly m: Axis;
   /** Rows of a block. */
   readonly rows: number;
+  /** Whether a product sums over the rows: then the blocks of a point of the batch are done in order. */
+  readonly sums: boolean;
   /** What a block leaves from one step for another, and how many elements a row of it takes. */
   readonly kept: ReadonlyMap<BufferId, number>;
   /** What is written over another, whose row nobody reads any more: by what it takes the place of. */
@@ -54,39 +64,74 @@ export function planChain(planning: Planning): Chain {
   const over = writtenOver(planning, steps, kept);
   const own = [...kept].filter(([buffer]) => !over.has(buffer));
   const bytes = own.reduce((sum, [buffer, row]) => sum + row * memory.bytesOf(buffer), 0);
-  const tile = Math.max(...products.map((node) => planProduct(planning, orient(planning, node)).rows));
+  const byRows = steps.filter((step) => step.kind === 'product' && !step.sums);
+  const tile = Math.max(
+    ...productsOf({ steps: byRows }).map((node) => planProduct(planning, orient(planning, node)).rows),
+  );
   const batch = bands.filter(({ name }) => name !== m.name);
+  const sums = steps.some((step) => step.kind === 'product' && step.sums);
   // Blocks enough for threads, whatever their number: where a block ends, so may the columns that a mask leaves.
   const height = typicalValue(m.extent);
   const all = batch.reduce((points, { extent }) => points * typicalValue(extent), height);
   const fits = Math.floor(choices.chainBytes / Math.max(1, bytes) / tile);
-  const share = Math.ceil(all / LEAST_BLOCKS / tile);
+  const share = sums ? Infinity : Math.ceil(all / LEAST_BLOCKS / tile);
   const rows = Math.min(Math.max(1, Math.min(fits, share)), Math.ceil(height / tile)) * tile;
   return {
     steps,
     m,
     batch,
     rows,
+    sums,
     kept,
     over,
     mask: maskOf(planning, steps),
   };
 }
 
-/** The rows that go to the last product take the place of those that came from the first, where each is read before it is lost. */
+/** Rows that loops make take the place of those that came from a product, where each is read before it is lost. */
 function writtenOver(
   planning: Planning,
-  [first, middle, last]: readonly Step[],
+  steps: readonly Step[],
   kept: ReadonlyMap<BufferId, number>,
 ): ReadonlyMap<BufferId, BufferId> {
-  if (first?.kind !== 'product' || middle?.kind !== 'rows' || last?.kind !== 'product') return new Map();
+  const [middle, ...others] = steps.flatMap((step, position) => (step.kind === 'rows' ? [{ step, position }] : []));
+  if (middle === undefined || others.length > 0) return new Map();
   const { memory, group } = planning;
-  const [before, after] = [at(first.node.outs, 0), last.node.a.buffer];
-  const isAlike = kept.get(before) === kept.get(after) && memory.decl(before).dtype === memory.decl(after).dtype;
-  const stages = middle.tree.children.map((child) => nodesOf(group.nodes, child));
-  const writer = stages.findIndex((nodes) => nodes.some(({ outs }) => outs.includes(after)));
-  const isLost = stages.slice(Math.max(0, writer)).some((nodes) => nodes.some((node) => touches(node, before)));
-  return isAlike && kept.has(before) && writer >= 0 && !isLost ? new Map([[after, before]]) : new Map();
+  const stages = middle.step.tree.children.map((child) => nodesOf(group.nodes, child));
+  const before = productsOf({ steps: steps.slice(0, middle.position) }).map(({ outs }) => at(outs, 0));
+  const readLater = steps.slice(middle.position + 1).flatMap((step) => nodesOfStep(planning, step));
+  const over = new Map<BufferId, BufferId>();
+  for (const [after, row] of kept) {
+    const isTaken = (own: BufferId): boolean => [...over.values()].includes(own);
+    const isAlike = (own: BufferId): boolean =>
+      kept.get(own) === row && memory.decl(own).dtype === memory.decl(after).dtype;
+    const isLost = (own: BufferId): boolean =>
+      readLater.some((node) => touches(node, own)) || losesBy(stages, { own, after });
+    const place = before.find((own) => !isTaken(own) && isAlike(own) && !isLost(own));
+    if (place !== undefined && !before.includes(after)) over.set(after, place);
+  }
+  return over;
+}
+
+/** Whether rows are read where others that take their place may have been written: each element is but read by who writes there. */
+function losesBy(
+  stages: readonly (readonly LoopNode[])[],
+  { own, after }: { readonly own: BufferId; readonly after: BufferId },
+): boolean {
+  const first = stages.findIndex((nodes) => nodes.some(({ outs }) => outs.includes(after)));
+  if (first === -1) return true;
+  const [stage = [], ...later] = stages.slice(first);
+  const place = stage.findIndex(({ outs }) => outs.includes(after));
+  const writer = at(stage, place);
+  const write = at(writer.writes, writer.outs.indexOf(after));
+  const isElement = (node: LoopNode, position: number): boolean =>
+    node.kind === 'map' &&
+    position <= place &&
+    node.body.nodes.every((scalar) => scalar.kind !== 'load' || scalar.buffer !== own || equal(scalar.at, write));
+  return (
+    stage.some((node, position) => touches(node, own) && !isElement(node, position)) ||
+    later.some((nodes) => nodes.some((node) => touches(node, own)))
+  );
 }
 
 /** What is left out of each row, where there is one run of loops between two products. */
@@ -111,7 +156,8 @@ function stepsOf({ group }: Planning): readonly Step[] {
     const nodes = nodesOf(group.nodes, child);
     const [only] = nodes;
     const last = steps.at(-1);
-    if (nodes.length === 1 && only?.kind === 'contract') steps.push({ kind: 'product', node: only, maps: [] });
+    if (nodes.length === 1 && only?.kind === 'contract')
+      steps.push({ kind: 'product', node: only, maps: [], sums: sumsOver(group.nest.loops, only) });
     else if (last?.kind === 'product' && nodes.every((node) => isAtElement(node, last.node)))
       steps[steps.length - 1] = { ...last, maps: [...last.maps, ...nodes.filter((node) => node.kind === 'map')] };
     else if (last?.kind === 'rows')
@@ -120,6 +166,10 @@ function stepsOf({ group }: Planning): readonly Step[] {
   }
   return steps;
 }
+
+/** Whether one of the loops that all share is one over which a product sums. */
+const sumsOver = (bands: readonly LoopBand[], { over }: Contract): boolean =>
+  bands.some(({ axis }) => over.some(({ name }) => name === axis.name));
 
 const nodesOf = (nodes: readonly LoopNode[], child: LoopTree | NodeRef): readonly LoopNode[] =>
   child.kind === 'node' ? [at(nodes, child.node)] : nodesBelow(child).map((index) => at(nodes, index));

@@ -19,7 +19,7 @@ import {
 import type { Axis, BufferId, Index, LoopTree } from '@tsinductor/ir';
 import { nodesOf as nodesInTree } from '../plan/planning.ts';
 import { pointWork } from '../plan/work.ts';
-import { scalarLoop } from '../write/loops.ts';
+import { scalarLoop, wholeRange } from '../write/loops.ts';
 import type { Nest } from '../write/nest.ts';
 import { writeWithin } from '../write/region.ts';
 import { round, targetOf, writeUnit } from './blocks.ts';
@@ -28,7 +28,9 @@ import type { BlockOfRows, Columns } from './chain-columns.ts';
 import { checkFinite } from './chain-finite.ts';
 import type { FiniteCheck } from './chain-finite.ts';
 import { planChain } from './chain-plan.ts';
-import type { Chain, Step } from './chain-plan.ts';
+import type { Chain, ProductStep, Step } from './chain-plan.ts';
+import { addSum, clearSum, prepareSum } from './chain-sums.ts';
+import type { PreparedSum } from './chain-sums.ts';
 import { inThreads } from './in-threads.ts';
 import type { AxisPart } from './in-threads.ts';
 import { batchOfB, resultOf, wholePoint } from './operands.ts';
@@ -59,22 +61,41 @@ interface Panels {
 export function writeChain(nest: Nest): void {
   const alone: Nest = { ...nest, target: { ...nest.target, threads: 1 } };
   const chain = planChain(alone);
+  const steps = chain.steps.flatMap((step) => (step.kind === 'product' ? [step] : []));
   const products = new Map(
-    chain.steps.flatMap((step) =>
-      step.kind === 'product' ? [[step.node, prepare(nest, { alone, chain, step })]] : [],
-    ),
+    steps.flatMap((step) => (step.sums ? [] : [[step.node, prepare(nest, { alone, chain, step })]])),
   );
+  const sums = new Map(steps.flatMap(({ node, sums: adds }) => (adds ? [[node, prepareSum(nest, node, chain)]] : [])));
   const last = [...products.values()].at(-1);
   const finite = chain.mask && last && checkFinite(nest, last.oriented);
-  const total = multiply(pointsOf(chain.batch), ceilDivide(chain.m.extent, int(chain.rows)));
   nest.notes.push(`blocks of ${String(chain.rows)} rows, from one product to the other`);
+  writeUnits(nest, alone, { chain, products, sums, finite });
+  for (const { oriented, target } of sums.values()) round(nest, oriented, target);
+  roundAll(nest, products, chain);
+}
+
+/** What threads share: blocks of rows, or points of the batch where each block adds to what the one before it left. */
+function writeUnits(nest: Nest, alone: Nest, written: Written): void {
+  const { chain, sums } = written;
+  const blocks = ceilDivide(chain.m.extent, int(chain.rows));
+  const points = pointsOf(chain.batch);
+  const total = chain.sums ? points : multiply(points, blocks);
+  const perBlock = cyclesPerBlock(alone, chain);
   const write = ({ from, to }: AxisPart): void => {
     scalarLoop(alone, { axis: { name: 'unit', extent: total }, from, to }, (unit) => {
-      writeBlockOfRows(alone, { chain, products, finite }, unit);
+      if (!chain.sums) {
+        const point = coordinatesAt(alone, chain.batch, floorDivide(unit, blocks));
+        writeBlockOfRows(alone, written, { point, block: modulo(unit, blocks) });
+        return;
+      }
+      const point = coordinatesAt(alone, chain.batch, unit);
+      for (const sum of sums.values()) clearSum(alone, sum, point);
+      scalarLoop(alone, wholeRange({ name: 'block', extent: blocks }), (block) => {
+        writeBlockOfRows(alone, written, { point, block });
+      });
     });
   };
-  inThreads(nest, { total, cycles: cyclesPerBlock(alone, chain) }, write);
-  roundAll(nest, products, chain);
+  inThreads(nest, { total, cycles: chain.sums ? perBlock * typicalValue(blocks) : perBlock }, write);
 }
 
 /** Packs what tiles are to read in panels, for all blocks of rows. */
@@ -90,8 +111,6 @@ interface Preparing {
   readonly chain: Chain;
   readonly step: ProductStep;
 }
-
-type ProductStep = Step & { readonly kind: 'product' };
 
 /** Rounds sums to results, where they were kept apart. */
 function roundAll(nest: Nest, products: ReadonlyMap<Contract, Prepared>, { steps }: Chain): void {
@@ -156,20 +175,22 @@ const loopsOf = (tree: LoopTree): readonly LoopTree[] => tree.children.filter((c
 interface Written {
   readonly chain: Chain;
   readonly products: ReadonlyMap<Contract, Prepared>;
+  /** Those that sum over the rows. */
+  readonly sums: ReadonlyMap<Contract, PreparedSum>;
   /** Of the second operand of the last product, where columns may be left out of it. */
   readonly finite: FiniteCheck | undefined;
 }
 
-function writeBlockOfRows(nest: Nest, { chain, products, finite }: Written, unit: Index): void {
-  const { m, batch, rows } = chain;
-  const blocks = ceilDivide(m.extent, int(rows));
-  const point = coordinatesAt(nest, batch, floorDivide(unit, blocks));
+/** A block of rows at a point of the batch. */
+interface Unit {
+  readonly point: ReadonlyMap<string, Index>;
+  readonly block: Index;
+}
+
+function writeBlockOfRows(nest: Nest, { chain, products, sums, finite }: Written, { point, block }: Unit): void {
+  const { m, rows } = chain;
   // Not called as the axis is: places of rows are both.
-  const from = nameBelow(
-    nest,
-    { name: `${m.name}_start`, extent: m.extent },
-    multiply(modulo(unit, blocks), int(rows)),
-  );
+  const from = nameBelow(nest, { name: `${m.name}_start`, extent: m.extent }, multiply(block, int(rows)));
   const height = staticValue(m.extent);
   const isEven = height !== undefined && height % rows === 0;
   const to = isEven ? add(from, int(rows)) : minimum(add(from, int(rows)), m.extent);
@@ -188,6 +209,8 @@ function writeBlockOfRows(nest: Nest, { chain, products, finite }: Written, unit
       });
       continue;
     }
+    const sum = sums.get(step.node);
+    if (sum !== undefined) addSum(nest, { chain, sum }, { point, range });
     const prepared = products.get(step.node);
     if (prepared !== undefined) writeProduct(nest, { chain, maps: step.maps, prepared }, { point, range, columns });
   }
