@@ -47,7 +47,7 @@ export function branchChains(clusters: readonly Cluster[], facts: Facts, chainin
       const branches = branchesOf(seed, { ...looking, through }, chaining);
       if (branches === undefined) continue;
       const chained = chain(branches, looking, { fresh, maySplit, mayReorder });
-      if (chained.ok || through) decisions.push(decisionOf(branches, chained, facts));
+      decisions.push(decisionOf(branches, chained, facts));
       if (chained.ok) chained.value.forEach(take);
       if (chained.ok) break;
     }
@@ -107,12 +107,22 @@ function chain(branches: Branches, looking: Looking, joining: Omit<Joining, 'lin
     ...above.filter((member) => !isProduct(member)),
     ...placed.flatMap(({ members }) => members),
   ];
-  const chained: Cluster = { nodes, outer, elementwise: false };
+  const chained: Cluster = { nodes: nodes.map(withoutOwnWaits(nodes)), outer, elementwise: false };
   const kept = [...branches.rows].filter((buffer) => passesProduct(buffer, branches));
   if (!kept.every((buffer) => isRowOf(buffer, { chained, rows }, looking.facts)))
     return refusal('rows do not lie one behind another, or are too long to be kept');
   if (!staysInRows(nodes, outer)) return refusal('what one row makes, another one reads');
   return success([chained, ...placed.flatMap(({ rest }) => (rest === undefined ? [] : [rest]))]);
+}
+
+/** What is one kernel runs in the order of its nodes: none of them has to wait for another. */
+function withoutOwnWaits(nodes: readonly Member[]): (member: Member) => Member {
+  const made = new Set(nodes.flatMap(({ node }) => node.outs));
+  return (member) => {
+    const { after, ...node } = member.node;
+    const others = after?.filter((buffer) => !made.has(buffer)) ?? [];
+    return { ...member, node: others.length === 0 ? node : { ...node, after: others } };
+  };
 }
 
 /** Why somebody else stands in the way: who reads rows as well, or has to run between two of the nodes. */
