@@ -184,6 +184,58 @@ describe('gradients of attention', () => {
   });
 });
 
+describe('columns that a mask excludes', () => {
+  /** How many kernels choose columns for each block of rows: the one of the forward pass, and the one of the gradients. */
+  const choosing = (attention: Attention, inputs: Given): number => {
+    const compiled = compile(grad(lossOf(attention), { argnums: [0, 1, 2] }), { options: always });
+    compiled(...inputs);
+    const text = compiled.graphs().map((graph) => graph.source?.() ?? '');
+    return text.join('\n').match(/const i64 columns = \(/g)?.length ?? 0;
+  };
+  /** Reads one number for each head. */
+  const sloped =
+    (slopes: Tensor): Attention =>
+    (q, k, v) =>
+      flexAttention(q, k, v, {
+        scoreMod: (score, ...[, h, i, j]) => score.sub(slopes.index([h]).mul(i.sub(j))),
+        maskMod: (...[, , i, j]) => i.ge(j),
+      });
+
+  test.each([
+    ['without a mask', plain, 0],
+    ['causal', causal, 2],
+    ['a window', window, 2],
+    ['scores that fall with the distance', alibi, 2],
+    // Numbers that are given may be such that a row is undefined.
+    ['scores that depend on numbers that are given', sloped(arange(3).to('f32')), 1],
+  ] as const)('%s', (_, attention, kernels) => {
+    const inputs = given({ rows: 70 });
+    expect(choosing(attention, inputs)).toBe(kernels);
+    const { made, wanted } = both(attention, inputs);
+    made.forEach((gradient, position) => {
+      expect(difference(gradient, at(wanted, position))).toBeLessThan(1e-5);
+    });
+  });
+
+  const spoilt = [NaN, Infinity, 1e30].flatMap((value) => [0, 1, 2].map((operand) => [value, operand] as const));
+
+  test.each(spoilt)('%p in operand %i: what is undefined in eager mode is so', (value, operand) => {
+    const inputs = given({ batch: [4], rows: 96 });
+    const isSpoilt = arange(96)
+      .unsqueeze(1)
+      .eq(50)
+      .logicalAnd(arange(4).view(4, 1, 1).eq(1));
+    inputs[operand] = where(isSpoilt, value, at(inputs, operand));
+    const { made, wanted } = both(causal, inputs);
+    made.forEach((gradient, position) => {
+      const eager = at(wanted, position);
+      expect(gradient.isfinite().eq(eager.isfinite()).all().item()).toBe(true);
+      const others = (x: Tensor): Tensor => where(eager.isfinite(), x, 0);
+      expect(difference(others(gradient), others(eager))).toBeLessThan(1e-5);
+    });
+  });
+});
+
 describe('memory', () => {
   const bytesOf = (attention: Attention, rows: number, patch = {}): number => {
     const inputs = given({ batch: [4], rows, width: 16 });

@@ -118,8 +118,8 @@ function attention({ query, key, value }: Operands, options: FlexAttentionOption
   const products = widened(call('matmul', query, call('transpose', keys, -2, -1)));
   if (hasNoRows(key)) return withoutKeys(products, call('to', products, query.dtype), values);
   const scores = modified(call('mul', products, float(scale)), options);
-  // A row without keys has the powers 0, whose sum 1 stands for.
-  const most = dispatchOne('amax', [scores, -1], { keepdim: true });
+  // A row without keys has the powers 0, whose sum 1 stands for. What is subtracted cancels: no gradient flows through it.
+  const most = call('detach', dispatchOne('amax', [scores, -1], { keepdim: true }));
   const shift = maskMod === undefined ? most : call('where', call('eq', most, -Infinity), float(0), most);
   const shifted = call('sub', scores, shift);
   const powers = call('exp', scoreMod === undefined ? shifted : withoutTiny(shifted));

@@ -77,8 +77,8 @@ interface Masked {
   readonly chain: Chain;
   /** The first product, whose columns they are. */
   readonly first: { readonly oriented: Oriented; readonly plan: ProductPlan };
-  /** Of the second operand of the last product, where columns may be left out of it. */
-  readonly finite: FiniteCheck | undefined;
+  /** Of operands that are multiplied by 0, where columns may be left out of it. */
+  readonly finite: readonly FiniteCheck[] | undefined;
 }
 
 interface Within {

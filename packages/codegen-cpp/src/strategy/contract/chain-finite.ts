@@ -2,15 +2,17 @@
 // undefined. Each point of the batch has a number in workspace: 0, or NaN. In: the product. Out: statements that find the numbers, and
 // what is chosen by one.
 import { dtypeInfo } from '@tsinductor/base';
+import type { DType } from '@tsinductor/base';
 import { named, staticValue } from '@tsinductor/codegen';
-import { add, int, subtract } from '@tsinductor/ir';
-import type { Access, Axis, Index, Value } from '@tsinductor/ir';
+import { add, int, printIndex, substitute, subtract } from '@tsinductor/ir';
+import type { Access, Axis, BufferId, Index, Value } from '@tsinductor/ir';
 import { lanesFor } from '../../machine/isa.ts';
 import { scalarLoop, vectorLoop, wholeRange } from '../write/loops.ts';
 import type { Vector } from '../write/loops.ts';
 import type { Nest } from '../write/nest.ts';
 import { inThreads } from './in-threads.ts';
 import { batchOfB, converted, operandName, placeAt, wholePoint } from './operands.ts';
+import { stepAlong } from './plan.ts';
 import type { Oriented } from './plan.ts';
 import { coordinatesAt, pointsOf, positionIn } from './points.ts';
 
@@ -24,21 +26,54 @@ export interface FiniteCheck {
 /** Vectors that are looked at beside one another, as each sum waits for the one before it. */
 const SUMS = 4;
 
-export function checkFinite(nest: Nest, oriented: Oriented): FiniteCheck {
-  const { node, b, n, k } = oriented;
+/** What a check is of: the second operand of a product, and the dtype that it is accumulated in. */
+type Checked = Pick<Oriented, 'node' | 'b' | 'n' | 'k'>;
+
+/** What is looked for: infinities and NaN alone, or numbers as well of which products of a few may be infinite. */
+type Bound = 'finite' | 'moderate';
+
+/** What a number is multiplied by before it is multiplied by 0: above 2^24 it becomes infinite by that. */
+const moderation: Readonly<Partial<Record<DType, number>>> = { f32: 2 ** 104, f64: 2 ** 1000 };
+
+export function checkFinite(nest: Nest, checked: Checked, bound: Bound): FiniteCheck {
+  const { node, b, n, k } = checked;
   const dtype = node.accumulate;
-  const batch = batchOfB(oriented);
+  const batch = batchOfB(checked);
   const total = pointsOf(batch);
   const { name: buffer } = nest.memory.workspace('finite', dtype, total);
   const lanes = lanesFor(nest.target.isa, Math.max(dtypeInfo[dtype].bytes, dtypeInfo[b.dtype].bytes));
   const cycles = ((staticValue(n.extent) ?? 1) * (staticValue(k.extent) ?? 1)) / lanes;
   inThreads(nest, { total, cycles }, ({ from, to }) => {
     scalarLoop(nest, { axis: { name: 'point', extent: total }, from, to }, (point) => {
-      const all = wholePoint(oriented, coordinatesAt(nest, batch, point));
-      storeSum(nest, oriented, { batch: all, lanes, access: elementOf({ buffer, dtype }, point) });
+      const all = wholePoint(checked, coordinatesAt(nest, batch, point));
+      storeSum(nest, { ...checked, bound }, { batch: all, lanes, access: elementOf({ buffer, dtype }, point) });
     });
   });
   return { buffer, dtype, batch };
+}
+
+/** Operands of products, each once, with the axis along which they lie as the inner one; undefined where one is computed. */
+export function operandsOf(
+  products: readonly Oriented[],
+  isKept: (buffer: BufferId) => boolean,
+): readonly Checked[] | undefined {
+  const found = new Map<string, Checked>();
+  for (const { node, a, b, m, n, k } of products) {
+    for (const [operand, axis] of [[a, m] as const, [b, n] as const]) {
+      if (isKept(operand.buffer)) continue;
+      if (operand.element !== undefined) return undefined;
+      const [inner, outer] = stepAlong(operand, k) === 1 ? [k, axis] : [axis, k];
+      const place = substitute(
+        operand.at,
+        new Map([
+          [inner.name, int(0)],
+          [outer.name, int(0)],
+        ]),
+      );
+      found.set(`${String(operand.buffer)} ${printIndex(place)}`, { node, b: operand, n: inner, k: outer });
+    }
+  }
+  return [...found.values()];
 }
 
 const elementOf = ({ buffer, dtype }: Pick<FiniteCheck, 'buffer' | 'dtype'>, at: Index): Access => ({
@@ -48,6 +83,10 @@ const elementOf = ({ buffer, dtype }: Pick<FiniteCheck, 'buffer' | 'dtype'>, at:
   align: dtypeInfo[dtype].bytes,
 });
 
+interface Summed extends Checked {
+  readonly bound: Bound;
+}
+
 interface Summing {
   readonly batch: ReadonlyMap<string, Index>;
   readonly lanes: number;
@@ -56,7 +95,7 @@ interface Summing {
 }
 
 /** The sum of each value times 0. */
-function storeSum(nest: Nest, oriented: Oriented, { batch, lanes, access }: Summing): void {
+function storeSum(nest: Nest, oriented: Summed, { batch, lanes, access }: Summing): void {
   const { writer } = nest;
   const { n, k, node } = oriented;
   const type = { dtype: node.accumulate, lanes };
@@ -103,7 +142,7 @@ interface Reading {
   readonly vector: Vector;
 }
 
-function loaded(nest: Nest, { b, n, k, node }: Oriented, { batch, row, vector }: Reading): Value {
+function loaded(nest: Nest, { b, n, k, node, bound }: Summed, { batch, row, vector }: Reading): Value {
   const placeOf = (column: Index): Index =>
     placeAt(
       b.at,
@@ -123,7 +162,12 @@ function loaded(nest: Nest, { b, n, k, node }: Oriented, { batch, row, vector }:
     ...(count === undefined || lanes === 1 ? {} : { count }),
   };
   const value: Value = { kind: 'load', type: { dtype: b.dtype, lanes }, access };
-  return converted(nest, nest.writer.define(value, 'value', nest.writer.depth), node.accumulate);
+  const own = converted(nest, nest.writer.define(value, 'value', nest.writer.depth), node.accumulate);
+  const factor = bound === 'moderate' ? moderation[node.accumulate] : undefined;
+  if (factor === undefined) return own;
+  const { type } = own;
+  const args: readonly Value[] = [own, { kind: 'constant', value: factor, type }];
+  return nest.writer.define({ kind: 'apply', op: 'mul', args, type }, 'large', nest.writer.depth);
 }
 
 interface Choice {
@@ -135,14 +179,23 @@ interface Choice {
   readonly axis: Axis;
 }
 
-/** One of two numbers, by whether all values of the operand at a point of the batch are finite. */
-export function whereFinite(nest: Nest, check: FiniteCheck, { point, ifFinite, otherwise, axis }: Choice): Index {
+/** One of two numbers, by whether all values of the operands at a point of the batch are finite. */
+export function whereFinite(
+  nest: Nest,
+  checks: readonly FiniteCheck[],
+  { point, ifFinite, otherwise, axis }: Choice,
+): Index {
   const { writer } = nest;
-  const sum = { kind: 'load' as const, type: { dtype: check.dtype, lanes: 1 } };
-  const access = elementOf(check, positionIn(check.batch, point));
-  const found = writer.define({ ...sum, access }, 'zero', writer.depth);
+  const found = checks.map((check): Value => {
+    const sum = { kind: 'load' as const, type: { dtype: check.dtype, lanes: 1 } };
+    const access = elementOf(check, positionIn(check.batch, point));
+    return writer.define({ ...sum, access }, 'zero', writer.depth);
+  });
+  const all = found.reduce((left, right) =>
+    writer.define({ kind: 'apply', op: 'add', args: [left, right], type: left.type }, 'zeros', writer.depth),
+  );
   const bool = { dtype: 'bool' as const, lanes: 1 };
-  const isFinite: Value = { kind: 'apply', op: 'eq', args: [found, found], type: bool };
+  const isFinite: Value = { kind: 'apply', op: 'eq', args: [all, all], type: bool };
   const whole = { dtype: 'i64' as const, lanes: 1 };
   const places = [ifFinite, otherwise].map((value): Value => ({ kind: 'index', value, type: whole }));
   const chosen: Value = { kind: 'apply', op: 'where', args: [isFinite, ...places], type: whole };

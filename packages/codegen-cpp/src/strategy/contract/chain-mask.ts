@@ -13,7 +13,7 @@ import type { PointwiseName } from '@tsinductor/ops';
 /** What is known of a value in an excluded column. */
 type Known = 'false' | 'minus infinity' | 'zero' | 'unknown';
 
-interface Between {
+export interface Between {
   /** In execution order. */
   readonly nodes: readonly LoopNode[];
   readonly rows: Axis;
@@ -21,9 +21,12 @@ interface Between {
   readonly outer: ReadonlySet<string>;
   /** How many columns there are. */
   readonly columns: Index;
-  /** What the second product reads. */
-  readonly weights: BufferId;
+  /** What the last products read. */
+  readonly weights: readonly BufferId[];
 }
+
+/** Whether a value of a node's body is known to be finite in all columns. */
+export type IsFinite = (node: LoopNode, body: Body, id: ScalarId) => boolean;
 
 /** On which side of a row's place on the diagonal columns lie. */
 type Side = 'ahead' | 'behind';
@@ -31,8 +34,8 @@ type Side = 'ahead' | 'behind';
 /** Columns from row - `behind` to row + `ahead` count; undefined: all on that side. */
 export type ColumnBounds = Readonly<Record<Side, number | undefined>>;
 
-/** Undefined where all columns count. Each row has one that does. */
-export function columnBounds(between: Between): ColumnBounds | undefined {
+/** Undefined where all columns count. Each row has one that does. `isFinite`: of values that may be multiplied by 0. */
+export function columnBounds(between: Between & { readonly isFinite: IsFinite }): ColumnBounds | undefined {
   const [ahead, behind] = [boundOn('ahead', between), boundOn('behind', between)];
   const hasColumns = behind === undefined || reachesRows(between, behind);
   return ahead === undefined && (behind === undefined || !hasColumns)
@@ -41,10 +44,10 @@ export function columnBounds(between: Between): ColumnBounds | undefined {
 }
 
 /** Whether the last row is no further from the last column than this. */
-const reachesRows = ({ rows, columns }: Between, behind: number): boolean =>
+const reachesRows = ({ rows, columns }: Pick<Between, 'rows' | 'columns'>, behind: number): boolean =>
   rows.extent.kind === 'int' && columns.kind === 'int' && rows.extent.value <= columns.value + behind;
 
-function boundOn(side: Side, between: Between): number | undefined {
+function boundOn(side: Side, between: Between & { readonly isFinite: IsFinite }): number | undefined {
   const by = between.nodes.map((node) => diagonalOf(node, side, between)).find((found) => found !== undefined);
   if (by === undefined || by < 0) return undefined;
   const known = new Map<BufferId, KnownBuffer>();
@@ -52,7 +55,7 @@ function boundOn(side: Side, between: Between): number | undefined {
     if (innerLoops(node, between).length === 0) continue;
     const column = columnOf(node, between);
     if (column === undefined) return undefined;
-    const masked: Masked = { ...between, column, bound: { side, by }, known };
+    const masked: Masked = { ...between, node, column, bound: { side, by }, known };
     if (node.kind === 'reduce') {
       if (!passesOver(node.step, masked)) return undefined;
     } else if (node.kind === 'map') {
@@ -62,7 +65,7 @@ function boundOn(side: Side, between: Between): number | undefined {
       });
     } else return undefined;
   }
-  return known.get(between.weights)?.value === 'zero' ? by : undefined;
+  return between.weights.every((weights) => known.get(weights)?.value === 'zero') ? by : undefined;
 }
 
 /** What is known of a buffer's elements, which lie there. */
@@ -82,6 +85,8 @@ interface Bound {
 }
 
 interface Masked extends Between {
+  readonly isFinite: IsFinite;
+  readonly node: LoopNode;
   /** The loop over columns. */
   readonly column: Axis;
   readonly bound: Bound;
@@ -110,6 +115,21 @@ function diagonalOf(node: LoopNode, side: Side, between: Between): number | unde
 }
 
 type Axes = Pick<Masked, 'rows' | 'column'>;
+
+/** Whether a condition only bounds the distance from the diagonal, so that it holds for a column of each row. */
+export function isDiagonal(
+  node: LoopNode,
+  body: Body,
+  { id, ...between }: Pick<Between, 'rows' | 'outer' | 'columns'> & { readonly id: ScalarId },
+): boolean {
+  const column = columnOf(node, between);
+  const scalar = at(body.nodes, id);
+  if (column === undefined || scalar.kind !== 'apply') return false;
+  if (scalar.op === 'logicalAnd' || scalar.op === 'bitwiseAnd')
+    return scalar.args.every((arg) => isDiagonal(node, body, { ...between, id: arg }));
+  const bound = boundBy(body, scalar, { rows: between.rows, column });
+  return bound !== undefined && bound.by >= 0 && (bound.side === 'ahead' || reachesRows(between, bound.by));
+}
 
 /** `row + by >= column`, `column + by >= row` and the like: how far a column may be for which it holds. */
 function boundBy(body: Body, scalar: Scalar, { rows, column }: Axes): Bound | undefined {
@@ -178,7 +198,7 @@ function valueOf(body: Body, id: ScalarId, masked: Masked): Known {
   const scalar = at(body.nodes, id);
   switch (scalar.kind) {
     case 'constant':
-      return scalar.value === '-Infinity' ? 'minus infinity' : 'unknown';
+      return scalar.value === '-Infinity' ? 'minus infinity' : scalar.value === 0 ? 'zero' : 'unknown';
     case 'cast':
       return valueOf(body, scalar.value, masked);
     case 'load':
@@ -220,7 +240,12 @@ const rules: Readonly<Partial<Record<PointwiseName, (call: Call) => Known>>> = {
     value(0) === 'minus infinity' && isOfRow(body, args[1], masked) ? 'minus infinity' : 'unknown',
   exp: ({ value }) => (value(0) === 'minus infinity' ? 'zero' : 'unknown'),
   mul: (call) =>
-    isPartOfSum(call, [0, 1], reciprocalOf) || isPartOfSum(call, [1, 0], reciprocalOf) ? 'zero' : 'unknown',
+    isTimesFinite(call, [0, 1]) ||
+    isTimesFinite(call, [1, 0]) ||
+    isPartOfSum(call, [0, 1], reciprocalOf) ||
+    isPartOfSum(call, [1, 0], reciprocalOf)
+      ? 'zero'
+      : 'unknown',
   div: (call) => (isPartOfSum(call, [0, 1], loadedBy) ? 'zero' : 'unknown'),
 };
 
@@ -252,7 +277,7 @@ function stepOf(node: LoopNode | undefined, op: PointwiseName): (Scalar & { read
 const isOfRow = (body: Body, id: ScalarId | undefined, masked: Masked): boolean =>
   stepOf(makerOf(totalLoadedBy(body, id, Number.isFinite), masked), 'maximum') !== undefined;
 
-const loadedBy = (body: Body, id: ScalarId | undefined): BufferId | undefined => {
+export const loadedBy = (body: Body, id: ScalarId | undefined): BufferId | undefined => {
   const scalar = id === undefined ? undefined : at(body.nodes, id);
   return scalar?.kind === 'load' && scalar.mask === undefined ? scalar.buffer : undefined;
 };
@@ -286,6 +311,10 @@ function reciprocalOf(body: Body, id: ScalarId | undefined, masked: Masked): Buf
     ? totalLoadedBy(maker.body, scalar.args[0], (number) => Number.isFinite(1 / number))
     : undefined;
 }
+
+/** Whether one argument is 0, and the other finite. */
+const isTimesFinite = ({ body, args, masked, value }: Call, [zero, other]: readonly [number, number]): boolean =>
+  value(zero) === 'zero' && args[other] !== undefined && masked.isFinite(masked.node, body, args[other]);
 
 /**
  * Whether one argument is an element of a row that exp made, and is 0, and the other the sum of that very row: the sum is 0 only

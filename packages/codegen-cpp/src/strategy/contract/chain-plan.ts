@@ -1,13 +1,15 @@
 // How two products and the loops over rows between them are laid out (see contract/chain.ts): what is done with a block of rows, in
 // order, what one step leaves for another, and how many rows a block has.
 import { at, invariant } from '@tsinductor/base';
+import type { DType } from '@tsinductor/base';
 import { nodesBelow, staticValue, touches, typicalValue } from '@tsinductor/codegen';
 import { coefficientOf, equal, int } from '@tsinductor/ir';
 import type { Axis, BufferId, LoopBand, LoopNode, LoopTree, NodeRef } from '@tsinductor/ir';
 import { nodeAt } from '../plan/planning.ts';
 import type { Planning } from '../plan/planning.ts';
 import { columnBounds, columnOf } from './chain-mask.ts';
-import type { ColumnBounds } from './chain-mask.ts';
+import type { ColumnBounds, IsFinite } from './chain-mask.ts';
+import { moderateValues } from './chain-values.ts';
 import type { MapNode } from './epilogue.ts';
 import { orient, planProduct } from './plan.ts';
 import type { Contract } from './plan.ts';
@@ -134,19 +136,78 @@ function losesBy(
   );
 }
 
-/** What is left out of each row, where there is one run of loops between two products. */
+/** What is left out of each row, where there is one run of loops between products. */
 function maskOf(planning: Planning, steps: readonly Step[]): ColumnMask | undefined {
-  const [first, middle, last, ...others] = steps;
-  if (first?.kind !== 'product' || middle?.kind !== 'rows' || last?.kind !== 'product' || others.length > 0)
-    return undefined;
-  const { m, n } = first.node;
-  if (first.maps.length > 0 || !equal(at(last.node.over, 0).extent, n.extent)) return undefined;
+  const parts = partsOf(steps);
+  if (parts === undefined) return undefined;
+  const { firsts, middle, lasts } = parts;
+  const { m, n } = at(firsts, 0).node;
   const nodes = nodesOfStep(planning, middle);
+  const operands = lasts.flatMap(({ node, sums }) => rowsReadBy(node, nodes, sums) ?? []);
+  const areAlike =
+    firsts.every(({ node, maps }) => maps.length === 0 && equal(node.n.extent, n.extent)) &&
+    operands.every(({ columns }) => equal(columns.extent, n.extent));
+  if (!areAlike || operands.length < lasts.length) return undefined;
   const outer = new Set(planning.group.nest.loops.map(({ axis }) => axis.name));
-  const between = { nodes, rows: m, outer, columns: n.extent, weights: last.node.a.buffer };
-  const bounds = columnBounds(between);
+  const weights = operands.map(({ buffer }) => buffer);
+  const between = { nodes, rows: m, outer, columns: n.extent, weights };
+  const products = firsts.map(({ node }) => at(node.outs, 0));
+  const dtypeOf = (buffer: BufferId): DType => planning.memory.decl(buffer).dtype;
+  const isBranched = isBranchedChain(steps);
+  const isModerate: IsFinite = isBranched ? moderateValues({ ...between, products, dtypeOf }) : (): boolean => false;
+  // A row that is undefined as a whole is so in excluded columns too, which a sum over rows would see.
+  if (isBranched && !areDefined(nodes, weights, isModerate)) return undefined;
+  const bounds = columnBounds({ ...between, isFinite: isModerate });
   const columns = new Set(nodes.flatMap((node) => columnOf(node, between)?.name ?? []));
   return bounds && { bounds, columns };
+}
+
+/** Whether several products meet, or one sums over rows: then what a mask makes 0 is multiplied by what has to be finite. */
+export function isBranchedChain(steps: readonly Step[]): boolean {
+  const parts = partsOf(steps);
+  return parts !== undefined && (parts.firsts.length > 1 || parts.lasts.some(({ sums }) => sums));
+}
+
+interface Parts {
+  readonly firsts: readonly ProductStep[];
+  readonly middle: Step & { readonly kind: 'rows' };
+  readonly lasts: readonly ProductStep[];
+}
+
+/** Products, loops over rows, and products; undefined where steps come in another order. */
+function partsOf(steps: readonly Step[]): Parts | undefined {
+  const place = steps.findIndex(({ kind }) => kind === 'rows');
+  const middle = steps[place];
+  const [firsts, lasts] = [productSteps(steps.slice(0, place)), productSteps(steps.slice(place + 1))];
+  const isWhole = firsts.length + lasts.length + 1 === steps.length && firsts.length > 0 && lasts.length > 0;
+  return isWhole && middle?.kind === 'rows' ? { firsts, middle, lasts } : undefined;
+}
+
+const productSteps = (steps: readonly Step[]): readonly ProductStep[] =>
+  steps.flatMap((step) => (step.kind === 'product' ? [step] : []));
+
+/** Whether all rows that the last products read are defined. */
+const areDefined = (nodes: readonly LoopNode[], weights: readonly BufferId[], isModerate: IsFinite): boolean =>
+  weights.every((buffer) =>
+    nodes.some(
+      (node) =>
+        node.kind === 'map' &&
+        node.outs.includes(buffer) &&
+        isModerate(node, node.body, at(node.body.results, node.outs.indexOf(buffer))),
+    ),
+  );
+
+interface RowsRead {
+  readonly buffer: BufferId;
+  /** The product's axis along the rows. */
+  readonly columns: Axis;
+}
+
+/** The rows that a product reads of what loops make. */
+function rowsReadBy({ a, b, m, n, over }: Contract, nodes: readonly LoopNode[], sums: boolean): RowsRead | undefined {
+  const operand = [a, b].find(({ buffer }) => nodes.some(({ outs }) => outs.includes(buffer)));
+  if (operand === undefined) return undefined;
+  return { buffer: operand.buffer, columns: !sums ? at(over, 0) : operand === a ? m : n };
 }
 
 /** The children of the nest: products with the maps at their elements, and what is between them. */

@@ -2,8 +2,8 @@
 // result, which is cleared before the first block. So the blocks of a point of the batch are done in order, by one thread.
 import { at, dtypeInfo, invariant } from '@tsinductor/base';
 import { staticValue } from '@tsinductor/codegen';
-import { add, axisIndex, int, minimum, multiply, substitute, subtract } from '@tsinductor/ir';
-import type { Access, Index } from '@tsinductor/ir';
+import { add, axisIndex, ceilDivide, int, minimum, multiply, substitute, subtract } from '@tsinductor/ir';
+import type { Access, Axis, Index } from '@tsinductor/ir';
 import { scalarLoop, vectorLoop, wholeRange } from '../write/loops.ts';
 import type { Nest } from '../write/nest.ts';
 import { writeUnit } from './blocks.ts';
@@ -76,7 +76,7 @@ interface Adding {
 }
 
 /** Adds what a block of rows gives. */
-export function addSum(nest: Nest, { chain, sum }: Adding, { point, range }: BlockOfRows): void {
+export function addSum(nest: Nest, { chain, sum }: Adding, { point, range, columns }: BlockOfColumns): void {
   const { oriented, plan, target } = sum;
   const { m, n, k } = oriented;
   const inBlock = (operand: Operand): Operand => ({
@@ -88,30 +88,44 @@ export function addSum(nest: Nest, { chain, sum }: Adding, { point, range }: Blo
   const here: Oriented = { ...oriented, a: inBlock(oriented.a), b: inBlock(oriented.b) };
   const product = { oriented: here, plan, batch: wholePoint(oriented, point), target };
   const points = subtract(range.to, range.from);
-  const rows: AxisPart = { from: int(0), to: m.extent };
-  eachUnit(nest, { n, width: plan.panels * plan.vectors * plan.lanes, packs: plan.packB }, (columns) => {
-    writeUnit(nest, { ...product, points }, { rows, columns, maps: [], accumulates: 'always' });
+  const wholeOf = (axis: Axis): AxisPart => ({ from: int(0), to: axis.extent });
+  // Rows of the block have their columns along one of the axes of the result.
+  const areRows = chain.kept.has(oriented.a.buffer);
+  const isPart = areRows && columns !== undefined;
+  const rows = isPart ? columns : wholeOf(m);
+  const along = areRows || columns === undefined ? wholeOf(n) : columns;
+  eachUnit(nest, { n, along, width: plan.panels * plan.vectors * plan.lanes, packs: plan.packB }, (part) => {
+    writeUnit(nest, { ...product, points, isPart }, { rows, columns: part, maps: [], accumulates: 'always' });
   });
 }
 
-interface Columns {
+interface BlockOfColumns extends BlockOfRows {
+  /** Those that count, where not all do. */
+  readonly columns: AxisPart | undefined;
+}
+
+interface Units {
   readonly n: Oriented['n'];
+  /** The columns that are computed. */
+  readonly along: AxisPart;
   /** Columns of a unit. */
   readonly width: number;
   /** Whether a unit packs panels, which then have room for so many columns. */
   readonly packs: boolean;
 }
 
-function eachUnit(nest: Nest, { n, width, packs }: Columns, write: (columns: AxisPart) => void): void {
+function eachUnit(nest: Nest, { n, along, width, packs }: Units, write: (columns: AxisPart) => void): void {
   const extent = staticValue(n.extent);
   invariant(extent !== undefined, 'columns of a chain have a known number');
   if (!packs || extent <= width) {
-    write({ from: int(0), to: n.extent });
+    write(along);
     return;
   }
-  const units = { name: 'columns', extent: int(Math.ceil(extent / width)) };
+  const units = { name: 'part', extent: ceilDivide(subtract(along.to, along.from), int(width)) };
   scalarLoop(nest, wholeRange(units), (unit) => {
-    const from = nameBelow(nest, { name: 'column', extent: n.extent }, multiply(unit, int(width)));
-    write({ from, to: extent % width === 0 ? add(from, int(width)) : minimum(add(from, int(width)), n.extent) });
+    const start = add(along.from, multiply(unit, int(width)));
+    const from = nameBelow(nest, { name: 'column', extent: n.extent }, start);
+    const isWhole = staticValue(along.to) !== undefined && extent % width === 0;
+    write({ from, to: isWhole ? add(from, int(width)) : minimum(add(from, int(width)), along.to) });
   });
 }

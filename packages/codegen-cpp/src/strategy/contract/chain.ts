@@ -25,9 +25,9 @@ import { writeWithin } from '../write/region.ts';
 import { round, targetOf, writeUnit } from './blocks.ts';
 import { columnsFor, withinColumns } from './chain-columns.ts';
 import type { BlockOfRows, Columns } from './chain-columns.ts';
-import { checkFinite } from './chain-finite.ts';
+import { checkFinite, operandsOf } from './chain-finite.ts';
 import type { FiniteCheck } from './chain-finite.ts';
-import { planChain } from './chain-plan.ts';
+import { isBranchedChain, planChain } from './chain-plan.ts';
 import type { Chain, ProductStep, Step } from './chain-plan.ts';
 import { addSum, clearSum, prepareSum } from './chain-sums.ts';
 import type { PreparedSum } from './chain-sums.ts';
@@ -66,12 +66,25 @@ export function writeChain(nest: Nest): void {
     steps.flatMap((step) => (step.sums ? [] : [[step.node, prepare(nest, { alone, chain, step })]])),
   );
   const sums = new Map(steps.flatMap(({ node, sums: adds }) => (adds ? [[node, prepareSum(nest, node, chain)]] : [])));
-  const last = [...products.values()].at(-1);
-  const finite = chain.mask && last && checkFinite(nest, last.oriented);
+  const finite = checksOf(nest, chain, [...products.values()]);
   nest.notes.push(`blocks of ${String(chain.rows)} rows, from one product to the other`);
   writeUnits(nest, alone, { chain, products, sums, finite });
   for (const { oriented, target } of sums.values()) round(nest, oriented, target);
   roundAll(nest, products, chain);
+}
+
+/** Whether operands that are multiplied by what a mask makes 0 are finite; undefined where no columns are left out. */
+function checksOf(nest: Nest, chain: Chain, products: readonly Prepared[]): readonly FiniteCheck[] | undefined {
+  const [first] = products;
+  const last = products.at(-1);
+  if (chain.mask === undefined || first === undefined || last === undefined) return undefined;
+  if (!isBranchedChain(chain.steps)) return [checkFinite(nest, last.oriented, 'finite')];
+  const widths = products
+    .filter(({ oriented }) => chain.kept.has(at(oriented.node.outs, 0)))
+    .map(({ plan }) => plan.vectors * plan.lanes);
+  const all = chain.steps.flatMap((step) => (step.kind === 'product' ? [orient(nest, step.node)] : []));
+  const operands = new Set(widths).size === 1 ? operandsOf(all, (buffer) => chain.kept.has(buffer)) : undefined;
+  return operands?.map((operand) => checkFinite(nest, operand, 'moderate'));
 }
 
 /** What threads share: blocks of rows, or points of the batch where each block adds to what the one before it left. */
@@ -177,8 +190,8 @@ interface Written {
   readonly products: ReadonlyMap<Contract, Prepared>;
   /** Those that sum over the rows. */
   readonly sums: ReadonlyMap<Contract, PreparedSum>;
-  /** Of the second operand of the last product, where columns may be left out of it. */
-  readonly finite: FiniteCheck | undefined;
+  /** Of operands that are multiplied by 0, where columns may be left out. */
+  readonly finite: readonly FiniteCheck[] | undefined;
 }
 
 /** A block of rows at a point of the batch. */
@@ -210,7 +223,7 @@ function writeBlockOfRows(nest: Nest, { chain, products, sums, finite }: Written
       continue;
     }
     const sum = sums.get(step.node);
-    if (sum !== undefined) addSum(nest, { chain, sum }, { point, range });
+    if (sum !== undefined) addSum(nest, { chain, sum }, { point, range, columns });
     const prepared = products.get(step.node);
     if (prepared !== undefined) writeProduct(nest, { chain, maps: step.maps, prepared }, { point, range, columns });
   }

@@ -37,12 +37,14 @@ export function resultOf({ memory }: Nest, node: Contract): { readonly name: str
 }
 
 /** The axes of a product's batch on which its second operand depends: for all points of the others it is the same. */
-export const batchOfB = ({ node, b }: Oriented): readonly Axis[] =>
+export const batchOfB = ({ node, b }: Pick<Oriented, 'node' | 'b'>): readonly Axis[] =>
   node.batch.filter((axis) => stepAlong(b, axis) !== 0 && staticValue(axis.extent) !== 1);
 
 /** A point of a product's whole batch, of one of those axes. */
-export const wholePoint = ({ node }: Oriented, point: ReadonlyMap<string, Index>): ReadonlyMap<string, Index> =>
-  new Map(node.batch.map(({ name }) => [name, point.get(name) ?? int(0)]));
+export const wholePoint = (
+  { node }: Pick<Oriented, 'node'>,
+  point: ReadonlyMap<string, Index>,
+): ReadonlyMap<string, Index> => new Map(node.batch.map(({ name }) => [name, point.get(name) ?? int(0)]));
 
 /** Where an operand lies: its buffer, or what stands for it. */
 export const operandName = ({ memory }: Nest, { buffer }: Pick<ContractOperand, 'buffer'>): string =>
@@ -62,6 +64,8 @@ export interface Product {
   readonly batch: ReadonlyMap<string, Index>;
   /** Where sums go. */
   readonly target: Target;
+  /** Whether only some rows are computed, which are no whole tiles. */
+  readonly isPart?: boolean;
   /** How many points of k count, where the others are multiplied by 0. */
   readonly points?: Index;
   /** What finished tiles go through instead of being stored. */

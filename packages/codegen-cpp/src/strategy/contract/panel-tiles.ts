@@ -91,7 +91,7 @@ export function rowTiles(nest: Nest, given: Block, tiles: RowTiles): void {
 function tilesDown(nest: Nest, { product, block, accumulates }: Block, tiles: RowTiles): void {
   const { plan, oriented } = product;
   const { rows, packedA, packedFrom = rows.from } = tiles;
-  const extent = staticValue(oriented.m.extent);
+  const extent = product.isPart === true ? undefined : staticValue(oriented.m.extent);
   const rest = extent === undefined ? undefined : extent % plan.rows;
   const end = rest === 0 ? rows.to : add(rows.from, roundDown(difference(rows.to, rows.from), plan.rows));
   const loop = (range: AxisPart, count: number): void => {
