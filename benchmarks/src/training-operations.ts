@@ -122,9 +122,27 @@ const stepOf =
     fn: descent(params['rate'] ?? 0, loss(params)),
   });
 
+/** Attention, and its gradients for all three operands by the weights of a fourth one. */
+function attentionStep({ heads = 0, length = 0, width = 0, causal = 0 }: Params): Operation {
+  const shape = [heads, length, width];
+  const loss = (operands: readonly Tensor[], weights: Tensor): [Tensor, Tensor] => {
+    const [q, k, v] = operands as readonly [Tensor, Tensor, Tensor];
+    const result = F.scaledDotProductAttention(q, k, v, { isCausal: causal === 1 });
+    return [result.mul(weights).sum(), result];
+  };
+  return {
+    shapes: [shape, shape, shape, shape],
+    fn: (...inputs) => {
+      const [[, result], gradients] = valueAndGrad(loss, { hasAux: true })(inputs.slice(0, 3), at(inputs, 3));
+      return [result, ...gradients.map((gradient) => gradient.contiguous())];
+    },
+  };
+}
+
 export const trainingOperations: Readonly<Record<string, (params: Params) => Operation>> = {
   derivedStep: stepOf('derivedStep', () => perceptronLoss),
   convolutionStep: stepOf('convolutionStep', () => convolutionLoss),
   blockStep: stepOf('blockStep', blockLoss),
+  attentionStep,
   adamStep,
 };

@@ -109,6 +109,65 @@ describe('a partition', () => {
     expect(new Set(sizes).size).toBeGreaterThan(1);
   });
 
+  describe('rows between products', () => {
+    type Late = (b: GraphBuilder, rows: { weights: ValueRef; change: ValueRef }) => ValueRef;
+
+    /** Scores, their exponentials and a product of these; and the product of what the backward pass makes of the exponentials. */
+    function attention(late: Late, result: 'product' | 'weights' = 'product'): Graph {
+      const b = new GraphBuilder();
+      const of = (name: string, rows: number, columns: number): ValueRef =>
+        b.placeholder(name, {
+          shape: [4, rows, columns].map(int),
+          strides: [rows * columns, columns, 1].map(int),
+          dtype: 'f32',
+        });
+      const [q, k, v, g] = [of('q', 32, 8), of('k', 8, 24), of('v', 24, 8), of('g', 32, 24)];
+      const weights = b.call('exp', [b.call('bmm', [q, k])]);
+      const out = b.call('bmm', [weights, v]);
+      const made = b.withOrigin(backward, () => late(b, { weights, change: g }));
+      b.output(
+        out,
+        b.withOrigin(backward, () => b.call('bmm', [made, v])),
+        ...(result === 'weights' ? [weights] : []),
+      );
+      return b.finish();
+    }
+    const elements: Late = (b, { weights, change }) => b.call('mul', [weights, change]);
+    const alongRows: Late = (b, { weights, change }) => {
+      const sum = b.call('sum', [b.call('mul', [weights, change])], { dims: [2], keepdim: true });
+      return b.call('mul', [weights, sum]);
+    };
+    const downColumns: Late = (b, { weights, change }) => {
+      const sum = b.call('sum', [b.call('mul', [weights, change])], { dims: [1], keepdim: true });
+      return b.call('mul', [weights, sum]);
+    };
+    const products = (graph: Graph): number =>
+      targets(partition(graph, options({ leastRowBytes: 0 }))).filter((target) => target === 'bmm').length;
+
+    test('are computed again, where they are used along rows', () => {
+      const graph = attention(elements);
+      expect(targets(partition(graph, options({}))).filter((target) => target === 'bmm')).toHaveLength(3);
+      const parted = partition(graph, options({ leastRowBytes: 0 }));
+      verifyGraph(parted, { primitivesOnly: true });
+      expect(targets(parted)).toEqual(['bmm', 'exp', 'bmm', 'bmm', 'exp', 'mul', 'bmm']);
+      expect(parted.decisions).toContainEqual(
+        expect.objectContaining({
+          reason: 'rows between matrix products stay in a cache, and never are a whole matrix',
+        }),
+      );
+      expect(products(attention(alongRows))).toBe(4);
+    });
+
+    test('are kept where a whole matrix is needed, and where they are small', () => {
+      expect(products(attention(downColumns))).toBe(3);
+      expect(products(attention(elements, 'weights'))).toBe(3);
+      const bytes = 4 * 32 * 24 * 4;
+      const least = (leastRowBytes: number): number =>
+        targets(partition(attention(elements), options({ leastRowBytes }))).length;
+      expect([least(bytes), least(bytes + 1)]).toEqual([7, 5]);
+    });
+  });
+
   test('is refused where a bound cannot be kept', () => {
     const limited = (limit: number): Graph => partition(chain(4), options({ limit, peakOf: () => 1000 }));
     expect(limited(1000).nodes).toHaveLength(chain(4).nodes.length);

@@ -5,10 +5,10 @@
 // In: a joint graph. Out: the early calls from such a product to the others. They are only left to the backward pass where that uses them as
 // such kernels do: element by element, as sums and maxima along rows, and in products.
 import { at, dtypeInfo, isFloat } from '@tsinductor/base';
+import { valuesOf } from '../argument-reader.ts';
 import type { Graph, GraphNode, NodeId } from '../graph.ts';
 import type { CallNode } from '../passes/rebuild.ts';
 import { costKindOf } from './cost-kind.ts';
-import { argumentsOf } from './joint-graph.ts';
 
 interface Given {
   readonly graph: Graph;
@@ -31,7 +31,7 @@ type Users = readonly (readonly CallNode[])[];
 function usersOf({ nodes }: Graph): Users {
   const users = nodes.map((): CallNode[] => []);
   for (const node of nodes)
-    if (node.kind === 'call') for (const { node: used } of argumentsOf(node)) at(users, used).push(node);
+    if (node.kind === 'call') for (const { node: used } of valuesOf(node.args)) at(users, used).push(node);
   return users;
 }
 
@@ -78,9 +78,8 @@ function rowsFrom(product: CallNode, given: Following): readonly NodeId[] | unde
       if (!isLate || elementsOf(user) === size) open.push(user);
     }
   }
-  const isRefused = uses.early.has('whole') || uses.late.has('whole');
-  if (isRefused || !uses.early.has('product') || !uses.late.has('product')) return undefined;
-  return [...seen].flatMap(({ id }) => (late.has(id) ? [] : [id]));
+  const isLeft = [uses.early, uses.late].every((all) => all.has('product') && !all.has('whole'));
+  return isLeft ? [...seen].flatMap(({ id }) => (late.has(id) ? [] : [id])) : undefined;
 }
 
 interface Use {
