@@ -5,7 +5,7 @@
 //
 // In: clusters. Out: the same, some of them one, whose outer loops are the batch and the rows. A product that sums over the rows has the loop
 // over rows as its own reduced one. In such a cluster the first products come first, then the loops over rows, then the last products.
-import { at, dtypeInfo } from '@tsinductor/base';
+import { at, dtypeInfo, stableStringify } from '@tsinductor/base';
 import { add, coefficientOf, equal, int, multiply, printIndex } from '@tsinductor/ir';
 import type { Axis, BufferId, Decision, Index } from '@tsinductor/ir';
 import type { FreshAxis } from './align.ts';
@@ -47,7 +47,8 @@ export function branchChains(clusters: readonly Cluster[], facts: Facts, chainin
       const branches = branchesOf(seed, { ...looking, through }, chaining);
       if (branches === undefined) continue;
       const chained = chain(branches, looking, { fresh, maySplit, mayReorder });
-      decisions.push(decisionOf(branches, chained, facts));
+      const decision = decisionOf(branches, chained, facts);
+      if (!isSame(decision, decisions.at(-1))) decisions.push(decision);
       if (chained.ok) chained.value.forEach(take);
       if (chained.ok) break;
     }
@@ -268,6 +269,9 @@ function staysInRows(nodes: readonly Member[], outer: readonly Axis[]): boolean 
     }),
   );
 }
+
+const isSame = (one: Decision, other: Decision | undefined): boolean =>
+  stableStringify(one) === stableStringify(other ?? null);
 
 function decisionOf({ firsts, middles, lasts, rows }: Branches, chained: Outcome<unknown>, facts: Facts): Decision {
   const nodes = [...firsts, ...middles, ...lasts]

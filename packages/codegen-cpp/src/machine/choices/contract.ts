@@ -29,6 +29,8 @@ export interface ContractChoices {
   readonly streamedBytes: number;
   readonly streamedDepth: number;
   readonly chainBytes: number;
+  readonly chainSumRows: number;
+  readonly chainPanelDepth: number;
   readonly plainVolume: number;
   readonly dotRows: number;
   readonly dotColumns: number;
@@ -174,6 +176,21 @@ export const contractChoices: ChoiceTable<ContractChoices> = {
       'more rows use what they read of the second operands more often; they are to stay in the second-level cache.',
     measure: rowsOf('attention', 'attention of 1024'),
     value: 192 << 10,
+  },
+  chainSumRows: {
+    doc: 'Rows of such a block at least, where a product sums over them.',
+    unit: 'rows',
+    trades: 'more rows load and store the sums less often; they leave the second-level cache where they are long.',
+    measure: rowsOf('attention', 'attention of 1024, with gradients'),
+    value: 48,
+  },
+  chainPanelDepth: {
+    doc: 'From how many points of the reduced axis on the second operand of such a product is packed once for all blocks of rows.',
+    unit: 'points',
+    trades:
+      'packing reads and writes it once more; columns of many points have few sets of the first-level cache to themselves.',
+    measure: rowsOf('attention', 'attention of 1024'),
+    value: 128,
   },
   plainVolume: {
     doc: 'Below how many products plain loops are taken.',

@@ -76,8 +76,9 @@ export function planChain(planning: Planning): Chain {
   const height = typicalValue(m.extent);
   const all = batch.reduce((points, { extent }) => points * typicalValue(extent), height);
   const fits = Math.floor(choices.chainBytes / Math.max(1, bytes) / tile);
+  const least = sums ? Math.ceil(choices.chainSumRows / tile) : 1;
   const share = sums ? Infinity : Math.ceil(all / LEAST_BLOCKS / tile);
-  const rows = Math.min(Math.max(1, Math.min(fits, share)), Math.ceil(height / tile)) * tile;
+  const rows = Math.min(Math.max(least, Math.min(fits, share)), Math.ceil(height / tile)) * tile;
   return {
     steps,
     m,

@@ -114,7 +114,9 @@ function writeUnits(nest: Nest, alone: Nest, written: Written): void {
 /** Packs what tiles are to read in panels, for all blocks of rows. */
 function prepare(nest: Nest, { alone, chain, step: { node, maps } }: Preparing): Prepared {
   const oriented = orient(nest, node);
-  const plan = planProduct(alone, oriented);
+  const planned = planProduct(alone, oriented);
+  const isDeep = (staticValue(oriented.k.extent) ?? 0) >= nest.choices.chainPanelDepth;
+  const plan = isDeep && oriented.b.element === undefined ? { ...planned, packB: true } : planned;
   const target = chain.kept.has(at(node.outs, 0)) ? undefined : targetOf(nest, oriented, { plan, maps });
   return { oriented, plan, target, panels: plan.packB ? packAll(nest, oriented, plan) : undefined };
 }
