@@ -53,6 +53,9 @@ interface ColumnMask {
 /** Blocks that there are at least, where rows suffice. */
 const LEAST_BLOCKS = 16;
 
+/** The most bytes of rows of which a block has more than fit into the second-level cache: they lie on the stack of a thread. */
+const KEPT_BYTES = 1 << 20;
+
 const productsOf = ({ steps }: Pick<Chain, 'steps'>): readonly Contract[] =>
   steps.flatMap((step) => (step.kind === 'product' ? [step.node] : []));
 
@@ -76,7 +79,8 @@ export function planChain(planning: Planning): Chain {
   const height = typicalValue(m.extent);
   const all = batch.reduce((points, { extent }) => points * typicalValue(extent), height);
   const fits = Math.floor(choices.chainBytes / Math.max(1, bytes) / tile);
-  const least = sums ? Math.ceil(choices.chainSumRows / tile) : 1;
+  const most = Math.floor(KEPT_BYTES / Math.max(1, bytes) / tile);
+  const least = sums ? Math.max(1, Math.min(Math.ceil(choices.chainSumRows / tile), most)) : 1;
   const share = sums ? Infinity : Math.ceil(all / LEAST_BLOCKS / tile);
   const rows = Math.min(Math.max(least, Math.min(fits, share)), Math.ceil(height / tile)) * tile;
   return {
