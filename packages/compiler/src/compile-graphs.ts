@@ -7,7 +7,7 @@ import { cppBackend } from './build/batch-backend.ts';
 import type { BatchBackend } from './build/batch-backend.ts';
 import { compileTogether, scheduleOf } from './build/compile-together.ts';
 import type { CompiledGraph } from './build/compile-together.ts';
-import { clockOf } from './build/measure-schedule.ts';
+import { clockOf } from './build/cpp-context.ts';
 import { NativeBatch } from './build/native-batch.ts';
 import { targetOf } from './build/stage-options.ts';
 import { everyCandidate } from './build/tuning/every-candidate.ts';

@@ -3,4 +3,4 @@ export { inlineValues, schedule, schedulingOf } from './schedule.ts';
 export { scheduleSteps } from './steps.ts';
 export { formOfSchedules } from './forms.ts';
 export { mayTimeProducts, timesEpilogues } from './fusion-trial.ts';
-export type { Measure } from './fusion-trial.ts';
+export type { Measure, Timed } from './fusion-trial.ts';
