@@ -24,6 +24,34 @@ export const alignIndex = (index: Index, alignment: Alignment): Index =>
     modulo: (dividend, divisor) => alignedRemainder(dividend, divisor, alignment),
   });
 
+/** Whether an index has one value in all lanes, as `i / 16` has in 8 lanes from a multiple of 8 on. */
+export function isUniform(index: Index, alignment: Alignment): boolean {
+  const of = (item: Index): boolean => isUniform(item, alignment);
+  switch (index.kind) {
+    case 'int':
+    case 'size':
+      return true;
+    case 'axis':
+      return index.axis.name !== alignment.axis;
+    case 'indirect':
+      return false;
+    case 'sum':
+    case 'product':
+    case 'min':
+    case 'max':
+      return index.items.every(of);
+    case 'floorDiv': {
+      // No lane reaches the next multiple of the divisor where none reaches that of a part of it.
+      const by = staticValue(index.divisor) ?? 0;
+      const parts = by % alignment.lanes === 0 ? [by, alignment.lanes] : [by];
+      const isWithinOne = parts.some((part) => part > 0 && residueOf(index.dividend, part, alignment) !== undefined);
+      return isWithinOne || (of(index.dividend) && of(index.divisor));
+    }
+    case 'mod':
+      return of(index.dividend) && of(index.divisor);
+  }
+}
+
 /** A constant that carries no multiple of the divisor over is left out; undefined where there is none. */
 function alignedQuotient(dividend: Index, divisor: Index, alignment: Alignment): Index | undefined {
   const by = staticValue(divisor);
