@@ -6,10 +6,10 @@
 // Nothing but elements may be between them too, as between the layers of a small perceptron.
 //
 // In: clusters. Out: the same, some of them two or three in one, whose outer loops are the batch and the rows of the products. A target that
-// has no strategy for such clusters is given none.
+// has no strategy for such clusters is given none, and may say of each why it has none for this one.
 import { at, dtypeInfo } from '@tsinductor/base';
 import { add, axisIndex, coefficientOf, equal, int, multiply, printIndex, substitute } from '@tsinductor/ir';
-import type { Axis, BufferId, Decision, LoopNode } from '@tsinductor/ir';
+import type { Axis, BufferDecl, BufferId, Decision, LoopNode } from '@tsinductor/ir';
 import { alignAxes, denseAxes, splitMap } from './align.ts';
 import type { FreshAxis } from './align.ts';
 import { joinClusters, refuseSplits, splitCluster } from './cluster.ts';
@@ -27,11 +27,32 @@ interface Chained {
 /** The fewest rows of products whose rows are chained: the second operands are read again for every few of them. */
 const LEAST_ROWS = 16;
 
-/** The most bytes of a row that a block keeps: the rows of a register tile lie on the stack of a thread, twice where two are kept. */
-const KEPT_ROW_BYTES = 32 << 10;
+/** What may be one kernel of a target. */
+export interface ChainLimits {
+  /** The most bytes of a row that is kept. */
+  readonly rowBytes: number;
+  /** The most bytes of a second operand for one point of the batch. */
+  readonly operandBytes: number;
+  /** Why there is no kernel of these nodes below these loops; undefined: there is one. Absent: there is one for all. */
+  readonly refuse?: (chain: ChainedNodes) => string | undefined;
+}
 
-/** The most bytes of a second operand for one point of the batch: it is read from a cache for every block of rows. */
-const OPERAND_BYTES = 8 << 20;
+/** What would be one kernel. */
+interface ChainedNodes {
+  /** In execution order. */
+  readonly nodes: readonly LoopNode[];
+  /** The loops that all of them share. */
+  readonly outer: readonly Axis[];
+  readonly decl: (buffer: BufferId) => BufferDecl;
+  /** Whether somebody else reads a buffer. */
+  readonly isStored: (buffer: BufferId) => boolean;
+}
+
+/**
+ * Those of processors: the rows of a register tile lie on the stack of a thread, twice where two are kept, and the second operand is read
+ * from a cache for every block of rows.
+ */
+export const processorLimits: ChainLimits = { rowBytes: 32 << 10, operandBytes: 8 << 20 };
 
 interface Chaining extends Pick<Joining, 'maySplit' | 'mayReorder'> {
   /** Which are chained: products with loops over rows between them, and those with elements between them at most. */
@@ -39,10 +60,11 @@ interface Chaining extends Pick<Joining, 'maySplit' | 'mayReorder'> {
   readonly throughElements: boolean;
   /** The fewest bytes of what the first product makes, for those with loops over rows between them. */
   readonly leastBytes: number;
+  readonly limits: ChainLimits;
 }
 
 export function chainProducts(clusters: readonly Cluster[], facts: Facts, chaining: Chaining): Chained {
-  const { maySplit, mayReorder } = chaining;
+  const { maySplit, mayReorder, limits } = chaining;
   let axes = 0;
   const fresh: FreshAxis = (extent) => ({ name: `c${String(axes++)}`, extent });
   const current = new Map<number, Cluster>();
@@ -51,8 +73,13 @@ export function chainProducts(clusters: readonly Cluster[], facts: Facts, chaini
   for (const last of clusters) {
     const links = linksOf(last, { facts, clusterAt: (position) => current.get(position) });
     if (links === undefined || !isAskedFor(links, facts, chaining)) continue;
-    const chained = chain(links, facts, { fresh, maySplit, mayReorder });
+    const chained = chain(links, facts, { fresh, maySplit, mayReorder, limits });
     if (chained === undefined) continue;
+    const refused = limits.refuse?.(nodesOf(chained, facts));
+    if (refused !== undefined) {
+      decisions.push({ kind: 'rejected', nodes: namesOf(chained, facts), reason: `not one kernel: ${refused}` });
+      continue;
+    }
     for (const { position } of chained.nodes) current.set(position, chained);
     decisions.push(decisionOf(links, chained, facts));
   }
@@ -60,6 +87,15 @@ export function chainProducts(clusters: readonly Cluster[], facts: Facts, chaini
     clusters: [...new Set(clusters.flatMap(({ nodes }) => current.get(at(nodes, 0).position) ?? []))],
     decisions,
   };
+}
+
+const namesOf = ({ nodes }: Cluster, facts: Facts): readonly string[] => nodes.map(({ node }) => facts.nameOf(node));
+
+function nodesOf({ nodes, outer }: Cluster, facts: Facts): ChainedNodes {
+  const own = new Set(nodes.map(({ position }) => position));
+  const isStored = (buffer: BufferId): boolean =>
+    facts.decl(buffer).role !== 'temporary' || facts.followers(buffer).some((follower) => !own.has(follower));
+  return { nodes: nodes.map(({ node }) => node), outer, decl: (buffer) => facts.decl(buffer), isStored };
 }
 
 /** Two products and what is between them. */
@@ -147,11 +183,15 @@ function isPrivate({ first, middle, last, scores, weights }: Links, facts: Facts
 }
 
 /** The three as one cluster, where it is worth its while and their loops fit. */
-function chain(links: Links, facts: Facts, joining: Omit<Joining, 'link'>): Cluster | undefined {
+function chain(
+  links: Links,
+  facts: Facts,
+  { limits, ...joining }: Omit<Joining, 'link'> & Pick<Chaining, 'limits'>,
+): Cluster | undefined {
   const { middle, last, scores, weights } = links;
   const [before, after] = [productOf(links.first), productOf(last)];
-  if (before === undefined || after === undefined || ![before, after].every((one) => isWorthwhile(one, facts)))
-    return undefined;
+  if (before === undefined || after === undefined) return undefined;
+  if (![before, after].every((one) => isWorthwhile(one, facts, limits))) return undefined;
   const first = withRowsOutside(links.first);
   const joined = first && withMiddle(first, middle, { ...joining, link: { kind: 'flow', buffer: scores } });
   if (joined === undefined) return undefined;
@@ -162,7 +202,8 @@ function chain(links: Links, facts: Facts, joining: Omit<Joining, 'link'>): Clus
   const all = [...nodes, ...moved].sort((x, y) => x.position - y.position);
   const chained: Cluster = { nodes: all, outer, elementwise: false };
   const kept = middle === undefined ? [weights] : [...before.outs, weights];
-  return kept.every((buffer) => isRowOf(buffer, { chained, rows: before.m }, facts)) ? chained : undefined;
+  const areShort = kept.every((buffer) => rowBytesOf(buffer, { chained, rows: before.m }, facts) <= limits.rowBytes);
+  return areShort ? chained : undefined;
 }
 
 /** Whether loops are all those of a product, whose batch may be split since, but its columns. */
@@ -186,13 +227,14 @@ function withRowsOutside(cluster: Cluster): Cluster | undefined {
   return outer.length === cluster.outer.length ? undefined : { ...cluster, outer, elementwise: false };
 }
 
-function isWorthwhile({ m, n, over, axes, b, accumulate, writes }: Contract, facts: Facts): boolean {
+function isWorthwhile(product: Contract, facts: Facts, { operandBytes }: ChainLimits): boolean {
+  const { m, n, over, axes, b, accumulate, writes } = product;
   const sizeOf = ({ extent }: Axis): number => (extent.kind === 'int' ? extent.value : 0);
   const [rows, columns, depth] = [sizeOf(m), sizeOf(n), sizeOf(at(over, 0))];
   const step = coefficientOf(at(writes, 0), n);
   if (axes.some(({ extent }) => extent.kind !== 'int') || over.length > 1) return false;
   const bytes = columns * depth * Math.max(dtypeInfo[accumulate].bytes, dtypeInfo[facts.decl(b.buffer).dtype].bytes);
-  const fits = columns > 1 && depth > 0 && bytes <= OPERAND_BYTES && b.element === undefined;
+  const fits = columns > 1 && depth > 0 && bytes <= operandBytes && b.element === undefined;
   return rows >= LEAST_ROWS && fits && step !== undefined && equal(step, int(1));
 }
 
@@ -246,26 +288,30 @@ function renamed(node: LoopNode, names: ReadonlyMap<string, Axis>): LoopNode {
     : reindex(node, { map, axes: rename(node.axes), over: [] });
 }
 
-/** Whether rows of a buffer, one for each point of the loops over rows, lie one behind another, and are short enough to keep. */
-function isRowOf(buffer: BufferId, { chained, rows }: { chained: Cluster; rows: Axis }, facts: Facts): boolean {
+/** The bytes of a row of a buffer, where rows, one for each point of the loops over rows, lie one behind another; else NaN. */
+function rowBytesOf(
+  buffer: BufferId,
+  { chained, rows }: { readonly chained: Cluster; readonly rows: Axis },
+  facts: Facts,
+): number {
   const { nodes, outer } = chained;
   const maker = nodes.find(({ node }) => node.outs.includes(buffer))?.node;
-  if (maker === undefined) return false;
+  if (maker === undefined) return NaN;
   const [axis, ...others] = resultAxes(maker).filter((own) => !hasAxis(outer, own) && !isUnit(own));
-  if (axis?.extent.kind !== 'int' || others.length > 0) return false;
+  if (axis?.extent.kind !== 'int' || others.length > 0) return NaN;
   const write = at(maker.writes, maker.outs.indexOf(buffer));
   const [apart, step] = [coefficientOf(write, rows), coefficientOf(write, axis)];
   const isDense = apart !== undefined && equal(apart, axis.extent) && step !== undefined && equal(step, int(1));
-  return isDense && axis.extent.value * dtypeInfo[facts.decl(buffer).dtype].bytes <= KEPT_ROW_BYTES;
+  return isDense ? axis.extent.value * dtypeInfo[facts.decl(buffer).dtype].bytes : NaN;
 }
 
-function decisionOf({ scores, weights }: Links, { nodes }: Cluster, facts: Facts): Decision {
+function decisionOf({ scores, weights }: Links, chained: Cluster, facts: Facts): Decision {
   const bytes = [...new Set([scores, weights])]
     .map((buffer) => facts.decl(buffer))
     .map(({ size, dtype }) => multiply(size, int(dtypeInfo[dtype].bytes)));
   return {
     kind: 'fused',
-    nodes: nodes.map(({ node }) => facts.nameOf(node)),
+    nodes: namesOf(chained, facts),
     reason: 'a row of the first product becomes a row of the second through the loops between them',
     bytesSaved: printIndex(bytes.reduce(add, int(0))),
   };

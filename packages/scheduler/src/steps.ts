@@ -23,7 +23,8 @@ import { normalizeAxes, separateAxes } from './normalize-axes.ts';
 import { orderCombinations } from './order-groups.ts';
 import { padInPlace } from './pad-in-place.ts';
 import { padStrides } from './pad-strides.ts';
-import { chainProducts } from './product-chains.ts';
+import { chainProducts, processorLimits } from './product-chains.ts';
+import type { ChainLimits } from './product-chains.ts';
 import { orderForPeak } from './peak-order.ts';
 import { fusePrologues } from './prologue.ts';
 import { countGroups } from './statistics.ts';
@@ -34,11 +35,14 @@ export interface Scheduling {
   readonly config: Config;
   readonly choices: Choices;
   readonly measure: Measure | undefined;
-  /** Whether the target has one kernel for two products and the loops over rows between them. */
-  readonly chains: boolean;
+  /** Which two products and the loops over rows between them the target has one kernel for. */
+  readonly chains: Chains;
   /** Whether who runs the program lays results over the inputs that they replace, where the plan of memory says so. */
   readonly updates: boolean;
 }
+
+/** What chains of products a target has one kernel for: none, those of a processor as its settings say, or what its limits allow. */
+export type Chains = boolean | ChainLimits;
 
 type Step<In, Out> = Stage<In, Out, Scheduling>;
 
@@ -143,12 +147,16 @@ const chain: Step<Combinations, Combinations> = {
   doc: 'two products and the loops over rows between them share the loops over rows',
   makes: combinationsForm,
   run(given, { config, chains }) {
-    if (!chains) return given;
+    if (chains === false) return given;
     const { facts } = given;
+    const { attentionFusion, attentionFusionBytes } = config.cpp;
+    const asked =
+      chains === true
+        ? { throughRows: attentionFusion, leastBytes: attentionFusionBytes, limits: processorLimits }
+        : { throughRows: true, leastBytes: 0, limits: chains };
     const chained = chainProducts(given.combinations.flat(), facts, {
-      throughRows: config.cpp.attentionFusion,
-      leastBytes: config.cpp.attentionFusionBytes,
-      throughElements: config.b2bGemmPass,
+      ...asked,
+      throughElements: chains === true && config.b2bGemmPass,
       maySplit: config.loopIndexInversionInFusion,
       mayReorder: config.loopOrderingAfterFusion,
     });

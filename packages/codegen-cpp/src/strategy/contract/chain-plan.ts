@@ -1,13 +1,12 @@
 // How two products and the loops over rows between them are laid out (see contract/chain.ts): what is done with a block of rows, in
 // order, what one step leaves for another, and how many rows a block has.
 import { at, invariant } from '@tsinductor/base';
-import { nodesBelow, staticValue, touches, typicalValue } from '@tsinductor/codegen';
+import { columnBounds, columnOf, nodesBelow, staticValue, touches, typicalValue } from '@tsinductor/codegen';
+import type { ColumnBounds } from '@tsinductor/codegen';
 import { coefficientOf, equal, int } from '@tsinductor/ir';
 import type { Axis, BufferId, LoopNode, LoopTree, NodeRef } from '@tsinductor/ir';
 import { nodeAt } from '../plan/planning.ts';
 import type { Planning } from '../plan/planning.ts';
-import { columnBounds, columnOf } from './chain-mask.ts';
-import type { ColumnBounds } from './chain-mask.ts';
 import type { MapNode } from './epilogue.ts';
 import { orient, planProduct } from './plan.ts';
 import type { Contract } from './plan.ts';

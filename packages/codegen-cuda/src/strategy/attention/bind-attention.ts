@@ -1,0 +1,81 @@
+// Attention as one kernel: a group as a Block IR program, bound as hand-written kernels are. In: a group. Out: its kernel, whose choice is
+// a record with a reason; or why it is left to the strategies that compute products and what is between them one after the other.
+import { UserError } from '@tsinductor/base';
+import { typicalValue } from '@tsinductor/codegen';
+import { ceilDivide, int, product } from '@tsinductor/ir';
+import type { Kernel } from '@tsinductor/ir';
+import { manyTiles } from '../../target.ts';
+import { programKernel } from '../matrix/program-kernel.ts';
+import type { ProgramContext, WrittenProgram } from '../matrix/program-kernel.ts';
+import { attentionOf } from './attention.ts';
+import type { Attention } from './attention.ts';
+import { attentionProgram } from './attention-program.ts';
+import type { AttentionTile } from './attention-program.ts';
+
+/** How attention is computed, and why so. */
+interface AttentionChoice extends AttentionTile {
+  readonly reason: string;
+}
+
+const large: AttentionTile = { rows: 128, columns: 64, warps: 8, stages: 2 };
+const middle: AttentionTile = { rows: 64, columns: 64, warps: 4, stages: 2 };
+const small: AttentionTile = { rows: 32, columns: 32, warps: 4, stages: 2 };
+const least: AttentionTile = { rows: 16, columns: 16, warps: 4, stages: 2 };
+
+/** The choices, the best first: each takes less shared memory than the one before. */
+function choicesFor({ rows, batch }: Attention): readonly AttentionChoice[] {
+  const height = typicalValue(rows.extent);
+  const points = batch.reduce((count, { extent }) => count * typicalValue(extent), 1);
+  const many = Math.ceil(height / large.rows) * points;
+  const fits = 'larger ones would not fit into shared memory';
+  return [
+    ...(many < manyTiles ? [] : [{ ...large, reason: `there are about ${String(many)} of them, which fill a device` }]),
+    ...(height <= small.rows
+      ? []
+      : [{ ...middle, reason: many < manyTiles ? 'larger ones would leave parts of a device idle' : fits }]),
+    { ...small, reason: height <= small.rows ? 'there are few rows' : fits },
+    { ...least, reason: fits },
+  ];
+}
+
+/** The kernel of a group; or why it is not computed as one: undefined where it is no attention at all. */
+export function bindAttention(context: ProgramContext): Kernel | string | undefined {
+  const { group, facts } = context;
+  const attention = attentionOf({
+    nodes: group.nodes,
+    outer: group.nest.loops.map(({ axis }) => axis),
+    decl: facts.decl,
+    isStored: (buffer) => !facts.isVirtual(buffer),
+  });
+  if (attention === undefined || typeof attention === 'string') return attention;
+  for (const choice of choicesFor(attention)) {
+    const written = attentionProgram(attention, choice, facts);
+    const kernel = boundWithin(written, { attention, choice }, context);
+    if (kernel !== undefined) return kernel;
+  }
+  return 'its tiles take more shared memory than there is';
+}
+
+interface Chosen {
+  readonly attention: Attention;
+  readonly choice: AttentionChoice;
+}
+
+/** The kernel, where its tiles fit into shared memory. */
+function boundWithin(
+  written: WrittenProgram,
+  { attention: { rows: axis, batch, bounds }, choice }: Chosen,
+  context: ProgramContext,
+): Kernel | undefined {
+  const { rows, columns, warps, stages, reason } = choice;
+  const instances = product(batch.map(({ extent }) => extent));
+  const grid = [ceilDivide(axis.extent, int(rows)), int(1), instances] as const;
+  const left = bounds === undefined ? '' : '; keys that a mask leaves out are not multiplied';
+  const note = `attention, tiles of ${String(rows)} rows by ${String(columns)} keys: ${reason}${left}`;
+  try {
+    return programKernel(written, { grid, warps, stages, note }, context);
+  } catch (error) {
+    if (error instanceof UserError && error.code === 'KERNEL_NOT_COMPILED') return undefined;
+    throw error;
+  }
+}
