@@ -44,7 +44,8 @@ export function refuseChain(chain: Chain): string | undefined {
 /** Elements of a head at most: a tile of the result has all of them. */
 const widestHead = 256;
 
-export function attentionOf(chain: Chain): Attention | string | undefined {
+export function attentionOf(given: Chain): Attention | string | undefined {
+  const chain = { ...given, outer: given.outer.filter((axis) => !isUnit(axis)) };
   const products = chain.nodes.filter((node): node is Contract => node.kind === 'contract');
   const [scores, values] = products;
   if (scores === undefined || values === undefined || products.length > 2) return undefined;
@@ -60,7 +61,8 @@ export function attentionOf(chain: Chain): Attention | string | undefined {
   const softmax = softmaxOf({ ...between, weights: values.a.buffer });
   if (typeof softmax === 'string') return softmax;
   const [rows, batch] = [scores.m, chain.outer.filter(({ name }) => name !== scores.m.name)];
-  const bounds = columnBounds({ nodes, rows, outer, columns: scores.n.extent, weights: values.a.buffer });
+  const still = new Set([...outer, ...nodes.flatMap(({ axes }) => axes.filter(isUnit).map(({ name }) => name))]);
+  const bounds = columnBounds({ nodes, rows, outer: still, columns: scores.n.extent, weights: values.a.buffer });
   return { scores, values, batch, rows, softmax, maps, bounds };
 }
 

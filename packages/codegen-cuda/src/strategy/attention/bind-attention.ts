@@ -1,6 +1,6 @@
 // Attention as one kernel: a group as a Block IR program, bound as hand-written kernels are. In: a group. Out: its kernel, whose choice is
 // a record with a reason; or why it is left to the strategies that compute products and what is between them one after the other.
-import { UserError } from '@tsinductor/base';
+import { at, UserError } from '@tsinductor/base';
 import { typicalValue } from '@tsinductor/codegen';
 import { ceilDivide, int, product } from '@tsinductor/ir';
 import type { Kernel } from '@tsinductor/ir';
@@ -22,8 +22,12 @@ const middle: AttentionTile = { rows: 64, columns: 64, warps: 4, stages: 2 };
 const small: AttentionTile = { rows: 32, columns: 32, warps: 4, stages: 2 };
 const least: AttentionTile = { rows: 16, columns: 16, warps: 4, stages: 2 };
 
+/** Of heads wider than this a row is shared by more warps, whose threads would not have registers for it. */
+const wideHead = 64;
+
 /** The choices, the best first: each takes less shared memory than the one before. */
-function choicesFor({ rows, batch }: Attention): readonly AttentionChoice[] {
+function choicesFor({ rows, batch, scores, values }: Attention): readonly AttentionChoice[] {
+  const isWide = [at(scores.over, 0), values.n].some(({ extent }) => typicalValue(extent) > wideHead);
   const height = typicalValue(rows.extent);
   const points = batch.reduce((count, { extent }) => count * typicalValue(extent), 1);
   const many = Math.ceil(height / large.rows) * points;
@@ -32,8 +36,14 @@ function choicesFor({ rows, batch }: Attention): readonly AttentionChoice[] {
     ...(many < manyTiles ? [] : [{ ...large, reason: `there are about ${String(many)} of them, which fill a device` }]),
     ...(height <= small.rows
       ? []
-      : [{ ...middle, reason: many < manyTiles ? 'larger ones would leave parts of a device idle' : fits }]),
-    { ...small, reason: height <= small.rows ? 'there are few rows' : fits },
+      : [
+          {
+            ...middle,
+            warps: isWide ? large.warps : middle.warps,
+            reason: many < manyTiles ? 'larger ones would leave parts of a device idle' : fits,
+          },
+        ]),
+    { ...small, warps: isWide ? large.warps : small.warps, reason: height <= small.rows ? 'there are few rows' : fits },
     { ...least, reason: fits },
   ];
 }
