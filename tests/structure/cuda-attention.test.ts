@@ -155,6 +155,19 @@ const spelt: Run = (...given) => {
   return q.matmul(k.transpose(-1, -2)).mul(0.3).softmax(-1).matmul(v);
 };
 
+/** Weights that are scores by their sum. */
+const quotients: Run = (...given) => {
+  const [q, k, v] = given as [Tensor, Tensor, Tensor];
+  const scores = q.matmul(k.transpose(-1, -2));
+  return scores.div(scores.sum(-1, true).add(100)).matmul(v);
+};
+
+const dropped: Run = (...given) => {
+  const [q, k, v] = given as [Tensor, Tensor, Tensor];
+  const weights = q.matmul(k.transpose(-1, -2)).softmax(-1);
+  return weights.mul(arange(k.size(-2)).remainder(2)).matmul(v);
+};
+
 const dtypes = ['f32', 'f16', 'bf16'] as const;
 const heads = { batch: [1, 3] };
 
@@ -190,6 +203,42 @@ const attentions: readonly Case[] = [
   }),
 ];
 
+/** Some of the values, by their number among the keys: rows that see them, and those that a mask keeps from them. */
+const spoilt: readonly (readonly [Case, { readonly keys: readonly number[]; readonly by: number }])[] = [
+  [
+    caseOf('infinity ahead', causal, { batch: [1], rows: 70, columns: 200, dtype: 'bf16' }),
+    { keys: [190], by: Infinity },
+  ],
+  [caseOf('NaN ahead', causal, { batch: [1], rows: 70, columns: 200, dtype: 'f32' }), { keys: [199], by: NaN }],
+  [caseOf('infinity seen', causal, { batch: [1], rows: 150, dtype: 'f16' }), { keys: [3, 100], by: -Infinity }],
+  [caseOf('NaN behind', flex(window(5)), { ...heads, rows: 150, dtype: 'bf16' }), { keys: [0], by: NaN }],
+  [caseOf('infinity around', flex(window(5)), { ...heads, rows: 150, dtype: 'f32' }), { keys: [70], by: Infinity }],
+];
+
+/** The numbers of a case, with some elements of its third input in the place of others. */
+function spoiltNumbers(one: Case): Map<BufferId, ElementArray> {
+  const numbers = numbersOf(one);
+  const { by = 0, keys = [] } = spoilt.find(([other]) => other === one)?.[1] ?? {};
+  const { program } = one.schedule;
+  const id = at(program.inputs, 2);
+  const { dtype, strides } = at(program.buffers, id);
+  const [values, step] = [numbers.get(id), evaluateIndex(at(strides, strides.length - 2), {})];
+  for (const key of keys) if (values !== undefined) values[key * step + (key % step)] = encode[dtype]?.(by) ?? by;
+  return numbers;
+}
+
+/** Programs that are no attention, and why they are kernels of their own. */
+const others: readonly (readonly [string, Case, string])[] = [
+  ['weights that are no softmax', caseOf('by their sum', quotients, { rows: 40 }), 'no row has a maximum and a sum'],
+  [
+    'weights that are scaled once more',
+    caseOf('dropped', dropped, { rows: 40 }),
+    'weights are not powers of scores less the largest, by a number of their row',
+  ],
+  ['wide heads', caseOf('wide', plain, { rows: 20, width: 300, dtype: 'bf16' }), 'heads are wider than 256'],
+  ['f64', caseOf('f64', plain, { rows: 20, dtype: 'f64' }), 'products are not sums in f32 of f16, bf16 or f32'],
+];
+
 describe('attention', () => {
   test.each(attentions.map((one) => [one.name, one] as const))('%s: one kernel', (_, one) => {
     const { kernels, workspaceBytes } = generateCuda(one.schedule, target);
@@ -197,11 +246,30 @@ describe('attention', () => {
     expect(evaluateIndex(workspaceBytes, {})).toBe(0);
     expect(at(kernels, 0).notes.join()).toMatch(/^attention, tiles of/);
   });
+
+  test.each(others)('%s: kernels of their own', (_, one, reason) => {
+    expect(generateCuda(one.schedule, target).kernels.length).toBeGreaterThan(1);
+    expect(one.schedule.decisions).toContainEqual(
+      expect.objectContaining({ kind: 'rejected', stage: 'chain-products', reason: `not one kernel: ${reason}` }),
+    );
+  });
 });
 
 ring('in the emulation', () => {
+  const comparing = { inputsOf: numbersOf, differences: wrongElements };
+
   test('all of them', () => {
-    const comparing = { inputsOf: numbersOf, differences: wrongElements };
     expect(wrongInEmulation(attentions, target, comparing)).toEqual([]);
   }, 240_000);
+
+  test('infinite values and NaN, by weights that are 0 too', () => {
+    const all = spoilt.map(([one]) => one);
+    expect(all.flatMap(({ schedule: plan }) => generateCuda(plan, target).kernels)).toHaveLength(all.length);
+    expect(wrongInEmulation(all, target, { ...comparing, inputsOf: spoiltNumbers })).toEqual([]);
+  }, 120_000);
+
+  test('what is no attention', () => {
+    const all = others.filter(([name]) => name !== 'f64').map(([, one]) => one);
+    expect(wrongInEmulation(all, target, comparing)).toEqual([]);
+  }, 120_000);
 });
