@@ -32,6 +32,8 @@ interface Shape {
   readonly width?: number;
   readonly values?: number;
   readonly dtype?: DType;
+  /** The axes whose sizes are symbols. */
+  readonly symbols?: readonly number[];
   /** What is given besides. */
   readonly more?: readonly { readonly shape: readonly number[]; readonly dtype: DType }[];
 }
@@ -47,10 +49,15 @@ function caseOf(name: string, run: Run, shape: Shape): Case {
     { shape: [...shared, columns, values], dtype },
     ...(shape.more ?? []),
   ];
-  const program = lowerGraph(optimize(primitivesOf({ run: (...given) => tensorsIn(run(...given)), inputs })));
+  const isDynamic = shape.symbols ?? false;
+  const graph = optimize(primitivesOf({ run: (...given) => tensorsIn(run(...given)), inputs, isDynamic }));
+  const program = lowerGraph(graph);
   const plan: Schedule = schedule(program, { config, chains });
   verifySchedule(plan);
-  return { name: `${name}, ${dtype}`, schedule: plan, sizes: new Map(), tolerance: tolerances[dtype] ?? 1e-5 };
+  const sizes = new Map(
+    graph.sizes.map((size) => [size.name, at(at(inputs, size.placeholder).shape, size.axis)] as const),
+  );
+  return { name: `${name}, ${dtype}`, schedule: plan, sizes, tolerance: tolerances[dtype] ?? 1e-5 };
 }
 
 /** Weights and results are rounded once each. */
@@ -194,6 +201,8 @@ const attentions: readonly Case[] = [
   caseOf('heads of 80', causal, { rows: 40, columns: 80, width: 80, dtype: 'f16' }),
   caseOf('more rows than keys', causal, { rows: 90, columns: 33, dtype: 'bf16' }),
   caseOf('many rows', causal, { batch: [8, 8], rows: 129, columns: 140, dtype: 'bf16' }),
+  caseOf('sizes that are symbols', causal, { ...heads, rows: 70, columns: 90, dtype: 'bf16', symbols: [0, 2] }),
+  caseOf('rows that are symbols', plain, { ...heads, rows: 33, columns: 90, dtype: 'f32', symbols: [2] }),
   caseOf('spelt', spelt, { rows: 40, columns: 24, dtype: 'bf16' }),
   caseOf('a residual', followed, {
     batch: [2, 3],
@@ -243,8 +252,17 @@ describe('attention', () => {
   test.each(attentions.map((one) => [one.name, one] as const))('%s: one kernel', (_, one) => {
     const { kernels, workspaceBytes } = generateCuda(one.schedule, target);
     expect(kernels).toHaveLength(1);
-    expect(evaluateIndex(workspaceBytes, {})).toBe(0);
+    expect(evaluateIndex(workspaceBytes, one)).toBe(0);
     expect(at(kernels, 0).notes.join()).toMatch(/^attention, tiles of/);
+  });
+
+  test.each(['f16', 'f32'] as const)('of long rows, %s: one kernel, without workspace', (dtype) => {
+    const one = caseOf('long', causal, { batch: [1], rows: 100_000, width: 64, dtype });
+    const { kernels, workspaceBytes } = generateCuda(one.schedule, target);
+    expect(kernels.flatMap(({ notes }) => notes)).toContainEqual(
+      expect.stringMatching(/^attention, tiles of 128 rows/),
+    );
+    expect([kernels.length, evaluateIndex(workspaceBytes, {})]).toEqual([1, 0]);
   });
 
   test.each(others)('%s: kernels of their own', (_, one, reason) => {

@@ -27,9 +27,9 @@ interface Chained {
 /** The fewest rows of products whose rows are chained: the second operands are read again for every few of them. */
 const LEAST_ROWS = 16;
 
-/** What may be one kernel of a target. */
+/** What may be one kernel of a target. Sizes that are symbols are beyond all limits but infinite ones. */
 export interface ChainLimits {
-  /** The most bytes of a row that is kept. */
+  /** The most bytes of a row that is kept; Infinity: none is kept whole. */
   readonly rowBytes: number;
   /** The most bytes of a second operand for one point of the batch. */
   readonly operandBytes: number;
@@ -112,7 +112,9 @@ interface Links {
 function isAskedFor({ middle, scores }: Links, facts: Facts, chaining: Chaining): boolean {
   if (middle === undefined) return chaining.throughElements;
   const { size, dtype } = facts.decl(scores);
-  return chaining.throughRows && size.kind === 'int' && size.value * dtypeInfo[dtype].bytes >= chaining.leastBytes;
+  const { leastBytes, throughRows } = chaining;
+  const isLarge = leastBytes === 0 || (size.kind === 'int' && size.value * dtypeInfo[dtype].bytes >= leastBytes);
+  return throughRows && isLarge;
 }
 
 interface Looking {
@@ -200,7 +202,7 @@ function chain(
   const moved = made && intoLoopsOf(made, last, { ...joining, outer });
   if (moved === undefined || !areAllBut(outer, nodes, before)) return undefined;
   const all = [...nodes, ...moved].sort((x, y) => x.position - y.position);
-  const chained: Cluster = { nodes: all, outer, elementwise: false };
+  const chained: Cluster = { nodes: all, outer, elementwise: false, streams: limits.rowBytes === Infinity };
   const kept = middle === undefined ? [weights] : [...before.outs, weights];
   const areShort = kept.every((buffer) => rowBytesOf(buffer, { chained, rows: before.m }, facts) <= limits.rowBytes);
   return areShort ? chained : undefined;
@@ -229,10 +231,11 @@ function withRowsOutside(cluster: Cluster): Cluster | undefined {
 
 function isWorthwhile(product: Contract, facts: Facts, { operandBytes }: ChainLimits): boolean {
   const { m, n, over, axes, b, accumulate, writes } = product;
-  const sizeOf = ({ extent }: Axis): number => (extent.kind === 'int' ? extent.value : 0);
+  const sizeOf = ({ extent }: Axis): number => (extent.kind === 'int' ? extent.value : Infinity);
   const [rows, columns, depth] = [sizeOf(m), sizeOf(n), sizeOf(at(over, 0))];
   const step = coefficientOf(at(writes, 0), n);
-  if (axes.some(({ extent }) => extent.kind !== 'int') || over.length > 1) return false;
+  const isKnown = axes.every(({ extent }) => extent.kind === 'int') || operandBytes === Infinity;
+  if (!isKnown || over.length > 1) return false;
   const bytes = columns * depth * Math.max(dtypeInfo[accumulate].bytes, dtypeInfo[facts.decl(b.buffer).dtype].bytes);
   const fits = columns > 1 && depth > 0 && bytes <= operandBytes && b.element === undefined;
   return rows >= LEAST_ROWS && fits && step !== undefined && equal(step, int(1));
@@ -298,11 +301,12 @@ function rowBytesOf(
   const maker = nodes.find(({ node }) => node.outs.includes(buffer))?.node;
   if (maker === undefined) return NaN;
   const [axis, ...others] = resultAxes(maker).filter((own) => !hasAxis(outer, own) && !isUnit(own));
-  if (axis?.extent.kind !== 'int' || others.length > 0) return NaN;
+  if (axis === undefined || others.length > 0) return NaN;
   const write = at(maker.writes, maker.outs.indexOf(buffer));
   const [apart, step] = [coefficientOf(write, rows), coefficientOf(write, axis)];
   const isDense = apart !== undefined && equal(apart, axis.extent) && step !== undefined && equal(step, int(1));
-  return isDense ? axis.extent.value * dtypeInfo[facts.decl(buffer).dtype].bytes : NaN;
+  const elements = axis.extent.kind === 'int' ? axis.extent.value : Infinity;
+  return isDense ? elements * dtypeInfo[facts.decl(buffer).dtype].bytes : NaN;
 }
 
 function decisionOf({ scores, weights }: Links, chained: Cluster, facts: Facts): Decision {
