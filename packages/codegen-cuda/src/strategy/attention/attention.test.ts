@@ -51,7 +51,7 @@ describe('one kernel', () => {
     [
       'wide heads in f32',
       cases.attention({ rows: 2048, columns: 100, width: 128, batch: 8 }),
-      'tiles of 32 rows by 32 keys: larger ones would not fit into shared memory',
+      'tiles of 64 rows by 32 keys: larger ones would not fit into registers and shared memory',
     ],
     [
       'few rows',

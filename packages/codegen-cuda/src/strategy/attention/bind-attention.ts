@@ -2,7 +2,7 @@
 // a record with a reason; or why it is left to the strategies that compute products and what is between them one after the other.
 import { at, UserError } from '@tsinductor/base';
 import { typicalValue } from '@tsinductor/codegen';
-import { ceilDivide, int, product } from '@tsinductor/ir';
+import { ceilDivide, int, product, warpThreads } from '@tsinductor/ir';
 import type { Kernel } from '@tsinductor/ir';
 import { manyTiles } from '../../target.ts';
 import { programKernel } from '../matrix/program-kernel.ts';
@@ -19,33 +19,35 @@ interface AttentionChoice extends AttentionTile {
 
 const large: AttentionTile = { rows: 128, columns: 64, warps: 8, stages: 2 };
 const middle: AttentionTile = { rows: 64, columns: 64, warps: 4, stages: 2 };
+const short: AttentionTile = { rows: 64, columns: 32, warps: 4, stages: 2 };
 const small: AttentionTile = { rows: 32, columns: 32, warps: 4, stages: 2 };
 const least: AttentionTile = { rows: 16, columns: 16, warps: 4, stages: 2 };
 
 /** Of heads wider than this a row is shared by more warps, whose threads would not have registers for it. */
 const wideHead = 64;
 
+/** Elements of a tile of values that a thread holds at most, where the values of keys that nobody sees are looked at. */
+const mostHeld = 32;
+
 /** The choices, the best first: each takes less shared memory than the one before. */
 function choicesFor({ rows, batch, scores, values }: Attention): readonly AttentionChoice[] {
-  const isWide = [at(scores.over, 0), values.n].some(({ extent }) => typicalValue(extent) > wideHead);
+  const width = Math.max(...[at(scores.over, 0), values.n].map(({ extent }) => typicalValue(extent)));
   const height = typicalValue(rows.extent);
   const points = batch.reduce((count, { extent }) => count * typicalValue(extent), 1);
   const many = Math.ceil(height / large.rows) * points;
-  const fits = 'larger ones would not fit into shared memory';
-  return [
+  const fits = 'larger ones would not fit into registers and shared memory';
+  const tall = [
     ...(many < manyTiles ? [] : [{ ...large, reason: `there are about ${String(many)} of them, which fill a device` }]),
-    ...(height <= small.rows
-      ? []
-      : [
-          {
-            ...middle,
-            warps: isWide ? large.warps : middle.warps,
-            reason: many < manyTiles ? 'larger ones would leave parts of a device idle' : fits,
-          },
-        ]),
-    { ...small, warps: isWide ? large.warps : small.warps, reason: height <= small.rows ? 'there are few rows' : fits },
+    { ...middle, reason: many < manyTiles ? 'larger ones would leave parts of a device idle' : fits },
+    { ...short, reason: fits },
+  ];
+  const choices = [
+    ...(height <= small.rows ? [] : tall),
+    { ...small, reason: height <= small.rows ? 'there are few rows' : fits },
     { ...least, reason: fits },
   ];
+  const shared = width > wideHead ? choices.map((choice) => ({ ...choice, warps: large.warps })) : choices;
+  return shared.filter(({ columns, warps }) => columns * width <= mostHeld * warps * warpThreads);
 }
 
 /** The kernel of a group; or why it is not computed as one: undefined where it is no attention at all. */

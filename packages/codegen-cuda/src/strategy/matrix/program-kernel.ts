@@ -37,7 +37,8 @@ export function programKernel(written: WrittenProgram, binding: Binding, context
   const { grid, warps, stages, note } = binding;
   const used = new Set(written.arguments.flatMap((one) => (one.kind === 'buffer' ? [one.buffer] : [])));
   const mayAlias = sharedBuffers(used, schedule).size > 0;
-  const bound = bindBlock(written.program, { architecture: target.architecture, warps, stages, mayAlias });
+  const { architecture } = target;
+  const bound = bindBlock(written.program, { architecture, warps, stages, mayAlias, anyOrder: true });
   const sizes = sizesOfProgram(written, grid);
   const inPlace = (index: Index): Index => substitute(index, sizes);
   const kernel = mapKernel(bound, { index: inPlace });
