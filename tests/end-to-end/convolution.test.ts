@@ -149,6 +149,15 @@ describe('convolutions', () => {
   });
 
   test.each<Layer>([
+    ['of one channel', [2, 1, 5, 6, 7], [8, 1, 3, 3, 3], { padding: 1 }],
+    ['of several', [3, 4, 5, 6, 7], [8, 4, 3, 3, 3], { padding: 1 }],
+  ])('of volumes of any size, whatever makes them: %s', (...[, volume, weight, how]) => {
+    const net = (x: Tensor, w: Tensor): Tensor => conv3d(x.relu(), w, null, how);
+    const [x, w] = [randn(volume), randn(weight)];
+    expect(difference(compile(net, { dynamic: true })(x, w), net(x, w))).toBeLessThan(1e-6);
+  });
+
+  test.each<Layer>([
     ['dense', [2, 4, 6, 7], [5, 4, 3, 3], { padding: 1, stride: 2 }],
     ['depthwise', [2, 4, 6, 7], [4, 1, 3, 3], { padding: 1, groups: 4 }],
   ])('have gradients: %s', (...[, image, weight, how]) => {

@@ -47,6 +47,10 @@ const decisionsOf = <Args extends Tensor[]>(
     .split('\n')
     .filter((line) => line.includes('tuned '));
 
+/** The times of a product and what follows it, as one kernel and as two. */
+const epilogueTimes = (compiled: { explain: (a: Tensor, b: Tensor) => { toString: () => string } }): string =>
+  /measured .* as one kernel, .* apart/.exec(compiled.explain(...given()).toString())?.[0] ?? 'none';
+
 describe('maxAutotuneGemm', () => {
   test('measures once, and gives what eager mode gives', () => {
     const autotuneCacheDir = mkdtempSync(join(tmpdir(), 'tsinductor-tuned-'));
@@ -64,6 +68,13 @@ describe('maxAutotuneGemm', () => {
     });
     expect(farthest(again(a, b), product(a, b))).toBeLessThan(1e-4);
     expect(decisionsOf(again, a, b)).toEqual([expect.stringMatching(/measured before/)]);
+    expect(epilogueTimes(tuned)).not.toBe('none');
+    expect(epilogueTimes(again)).toBe(epilogueTimes(tuned));
+    // Where nothing may be measured, what was measured before holds.
+    const untimed = compile(product, { options: { ...options, autotunePolicy: 'heuristics' } });
+    expect(farthest(untimed(a, b), product(a, b))).toBeLessThan(1e-4);
+    expect(epilogueTimes(untimed)).toBe(epilogueTimes(tuned));
+    expect(decisionsOf(untimed, a, b)).toEqual([expect.stringMatching(/measured before/)]);
     expect(recordsIn(autotuneCacheDir)).toEqual(records);
   });
 
@@ -109,7 +120,8 @@ const recordsAt = (root: string): RecordStore =>
   openRecords({ root, temporaryDirectory: tmpdir(), report: () => undefined });
 
 describe('what was not measured here', () => {
-  const options = { ...quiet, maxAutotuneGemm: true };
+  // Whether a product and what follows it are one kernel is left to no clock, so that there is one group to decide of.
+  const options = { ...quiet, maxAutotuneGemm: true, benchmarkEpilogueFusion: false };
   const heuristics = { ...options, autotunePolicy: 'heuristics' } as const;
   let rows = 0;
   let [a, b] = given();

@@ -32,6 +32,11 @@ export function cases() {
       run: (a, w) => nn.functional.conv2d(a, w),
       inputs: [randn([2, 3, 12, 12]), randn([4, 3, 3, 3])],
     },
+    {
+      name: 'attention',
+      run: (q, k, v) => nn.functional.scaledDotProductAttention(q, k, v, { isCausal: true }),
+      inputs: [randn([2, 70, 16]), randn([2, 150, 16]), randn([2, 150, 24])],
+    },
     { name: 'iota', run: (a) => a.add(arange(70, { dtype: 'f32' }).to(a.device)), inputs: [x] },
   ];
 }

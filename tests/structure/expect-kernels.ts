@@ -45,15 +45,16 @@ const TILE_BYTES = 64 * 1024;
 
 /** A function over tensors. */
 export interface Program extends Pick<StructureCase, 'run' | 'inputs'> {
-  /** Whether the sizes of its inputs, from 2 on, are symbols. */
-  readonly isDynamic?: boolean;
+  /** Whether the sizes of its inputs, from 2 on, are symbols; or along which axes. */
+  readonly isDynamic?: boolean | readonly number[];
 }
 
 /** The function as a graph of primitives. */
 export function primitivesOf({ run, inputs, isDynamic = false }: Program): Graph {
   const tensors = inputs.map((given) => ('shape' in given ? empty(given.shape, { dtype: given.dtype }) : empty(given)));
   const session = new TraceSession();
-  const symbols = ({ shape }: Tensor) => shape.flatMap((size, axis) => (isDynamic && size >= 2 ? [{ axis }] : []));
+  const isSymbol = (axis: number): boolean => (typeof isDynamic === 'boolean' ? isDynamic : isDynamic.includes(axis));
+  const symbols = ({ shape }: Tensor) => shape.flatMap((size, axis) => (isSymbol(axis) && size >= 2 ? [{ axis }] : []));
   const standIns = tensors.map((tensor) => session.input(tensor, symbols(tensor)));
   const { graph } = session.finish(tensorsIn(session.run(() => run(...standIns))));
   for (const tensor of tensors) if (isTensor(tensor)) tensor.dispose();

@@ -4,5 +4,6 @@ export type { CudaArgument, CudaBatch, CudaKernel, CudaProgram } from './generat
 export { kernelStages } from './kernel-stages.ts';
 export { emulatedUnit, emulationFailed } from './emulated-unit.ts';
 export type { Architecture, CudaTarget } from './target.ts';
+export { refuseChain } from './strategy/attention/attention.ts';
 export { generateCudaBlocks } from './block/generate-block.ts';
 export type { BlockTarget } from './block/block-binder.ts';

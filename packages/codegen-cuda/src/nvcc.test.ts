@@ -108,6 +108,42 @@ ring('nvcc', () => {
     },
   );
 
+  test.each<[Architecture]>([['sm_80'], ['sm_90a']])(
+    'attention for %s',
+    async (architecture) => {
+      if (toolkit === undefined) return;
+      const shape = { rows: 2048, columns: 2048, batch: 8, isCausal: true } as const;
+      const attentions = [
+        cases.attention({ ...shape, width: 64, dtype: 'bf16' }),
+        cases.attention({ ...shape, width: 128, dtype: 'f16' }),
+        cases.attention({ rows: 300, columns: 310, width: 80, dtype: 'bf16' }),
+        cases.attention({ ...shape, width: 64 }),
+      ];
+      const { source } = generateCudaBatch(
+        attentions.map(({ schedule }) => schedule),
+        { architecture, inputAlignment: 16 },
+      );
+      const paths = {
+        ptxPath: join(home, `attention-${architecture}.ptx`),
+        cubinPath: join(home, `attention-${architecture}.cubin`),
+      };
+      const { facts } = await compileCuda(toolkit, { source, architecture }, { ...paths, warnings: 'errors' });
+      expect(facts).toHaveLength(attentions.length);
+      expect(facts.filter(({ spillStoreBytes, spillLoadBytes }) => spillStoreBytes + spillLoadBytes > 0)).toEqual([]);
+      const [bf16, f16, odd, f32] = readFileSync(paths.ptxPath, 'utf8').split('.visible .entry ').slice(1);
+      for (const kernel of [bf16, f16, odd])
+        for (const instruction of [
+          'mma.sync.aligned.m16n8k16.row.col.f32.',
+          'ldmatrix.sync.aligned.m8n8.x4.trans',
+          'cp.async.c',
+        ])
+          expect(kernel).toContain(instruction);
+      expect(f32).toContain('fma.rn.f32');
+      expect(f32).not.toContain('mma.sync');
+    },
+    180_000,
+  );
+
   test.each<[Architecture]>([['sm_80'], ['sm_90a']])('hand-written kernels for %s', async (architecture) => {
     if (toolkit === undefined) return;
     const programs = [

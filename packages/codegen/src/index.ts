@@ -10,6 +10,15 @@ export { truncateDivisions } from './truncate-divisions.ts';
 export type { PositionContext } from './print-value.ts';
 export { OpFunctions } from './op-functions.ts';
 export { collapseAxes } from './bind/collapse-axes.ts';
+export {
+  type Between,
+  columnBounds,
+  columnOf,
+  type ColumnBounds,
+  isDiagonal,
+  type IsFinite,
+  loadedBy,
+} from './bind/column-bounds.ts';
 export { cutLoops, shorterAxes } from './bind/cut-loops.ts';
 export { BodyEvaluator, evaluateBody, fitsI32, isNarrow, resolveIndex, select, widen } from './bind/evaluate-body.ts';
 export type { Lane, Point } from './bind/evaluate-body.ts';

@@ -7,7 +7,8 @@ import { cppBackend } from './build/batch-backend.ts';
 import type { BatchBackend } from './build/batch-backend.ts';
 import { compileTogether, scheduleOf } from './build/compile-together.ts';
 import type { CompiledGraph } from './build/compile-together.ts';
-import { clockOf } from './build/measure-schedule.ts';
+import { clockOf } from './build/cpp-context.ts';
+import { cudaDevices, processors } from './build/pipeline.ts';
 import { NativeBatch } from './build/native-batch.ts';
 import { targetOf } from './build/stage-options.ts';
 import { everyCandidate } from './build/tuning/every-candidate.ts';
@@ -28,9 +29,7 @@ export async function compileGraphs(
   const { builder, config } = session;
   const target = new NativeBatch(builder, backend);
   const measure = clockOf(builder, config);
-  return compileTogether(graphs, target, (graph) =>
-    scheduleOf(graph, { config, measure, chains: true, hasLanes: true }),
-  );
+  return compileTogether(graphs, target, (graph) => scheduleOf(graph, { config, measure, ...backend.forTarget }));
 }
 
 /**
@@ -49,7 +48,7 @@ export async function compileCandidates(
   const schedules = new Map<Graph, Schedule>();
   const candidates = graphs.map((graph): readonly (Graph | { readonly error: unknown })[] => {
     try {
-      const schedule = scheduleOf(graph, { config, measure, chains: true, hasLanes: true });
+      const schedule = scheduleOf(graph, { config, measure, ...processors });
       return everyCandidate(schedule, target).map((candidate) => {
         const copy = { ...graph };
         schedules.set(copy, candidate);
@@ -78,5 +77,7 @@ export async function compileCudaGraphs(
   name: OtherDevice = 'cuda:0',
 ): Promise<readonly CompiledGraph[]> {
   const { builder, config } = session;
-  return compileTogether(graphs, new CudaBatch(builder, name), (graph) => scheduleOf(graph, { config }));
+  return compileTogether(graphs, new CudaBatch(builder, name), (graph) =>
+    scheduleOf(graph, { config, ...cudaDevices }),
+  );
 }

@@ -24,7 +24,7 @@ export { type MaskBounds, maskBounds } from './body/mask-bounds.ts';
 export { countOperations, hasChecks, liveNodes, type Load, loadsOf, scalarOperands } from './body/traverse-body.ts';
 export { bufferNames, printProgram } from './print/print-program.ts';
 export { printDecision, printGroup, printSchedule } from './print/print-schedule.ts';
-export { decideBounds } from './rules/decide-bounds.ts';
+export { decideBodyAt, decideBounds } from './rules/decide-bounds.ts';
 export { withoutUnreadZeros } from './rules/unread-zeros.ts';
 export { bodiesOf, elementsOf, readsOf, sortOperands, verifyProgram } from './verify/verify-program.ts';
 export { cannotOverwrite, type CopiedPart, copiedPart, writtenPart } from './verify/overwrite.ts';

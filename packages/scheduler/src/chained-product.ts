@@ -5,7 +5,7 @@
 // sums over the rows, as the gradient of a second operand does: then the loop over rows is the one that it sums over.
 import { at, dtypeInfo } from '@tsinductor/base';
 import { axisIndex, coefficientOf, equal, int, substitute } from '@tsinductor/ir';
-import type { Axis, BufferId, ContractOperand, LoopNode } from '@tsinductor/ir';
+import type { Axis, BufferDecl, BufferId, ContractOperand, LoopNode } from '@tsinductor/ir';
 import { alignAxes, denseAxes, splitMap } from './align.ts';
 import { refuseSplits, splitCluster } from './cluster.ts';
 import type { Cluster, Joining, Member } from './cluster.ts';
@@ -17,11 +17,32 @@ export type Contract = LoopNode & { readonly kind: 'contract' };
 /** The fewest rows of products whose rows are chained: the second operands are read again for every few of them. */
 const LEAST_ROWS = 16;
 
-/** The most bytes of a row that a block keeps: the rows of a register tile lie on the stack of a thread, twice where two are kept. */
-const KEPT_ROW_BYTES = 32 << 10;
+/** What may be one kernel of a target. Sizes that are symbols are beyond all limits but infinite ones. */
+export interface ChainLimits {
+  /** The most bytes of a row that is kept; Infinity: none is kept whole. */
+  readonly rowBytes: number;
+  /** The most bytes of a second operand for one point of the batch. */
+  readonly operandBytes: number;
+  /** Why there is no kernel of these nodes below these loops; undefined: there is one. Absent: there is one for all. */
+  readonly refuse?: (chain: ChainedNodes) => string | undefined;
+}
 
-/** The most bytes of a second operand for one point of the batch: it is read from a cache for every block of rows. */
-const OPERAND_BYTES = 8 << 20;
+/** What would be one kernel. */
+export interface ChainedNodes {
+  /** In execution order. */
+  readonly nodes: readonly LoopNode[];
+  /** The loops that all of them share. */
+  readonly outer: readonly Axis[];
+  readonly decl: (buffer: BufferId) => BufferDecl;
+  /** Whether somebody else reads a buffer. */
+  readonly isStored: (buffer: BufferId) => boolean;
+}
+
+/**
+ * Those of processors: the rows of a register tile lie on the stack of a thread, twice where two are kept, and the second operand is read
+ * from a cache for every block of rows.
+ */
+export const processorLimits: ChainLimits = { rowBytes: 32 << 10, operandBytes: 8 << 20 };
 
 /** The product of a cluster that has one, and maps beside it at most. */
 export const productOf = ({ nodes }: Cluster): Contract | undefined => {
@@ -40,26 +61,30 @@ export function withRowsOutside(cluster: Cluster): Cluster | undefined {
 }
 
 /** Whether a product is of a size at which its rows are worth to be chained. */
-export function isWorthwhile({ m, n, over, axes, b, accumulate, writes }: Contract, facts: Facts): boolean {
+export function isWorthwhile(product: Contract, facts: Facts, { operandBytes }: ChainLimits): boolean {
+  const { m, n, over, axes, b, accumulate, writes } = product;
   const [rows, columns, depth] = [sizeOf(m), sizeOf(n), sizeOf(at(over, 0))];
   const step = coefficientOf(at(writes, 0), n);
-  if (axes.some(({ extent }) => extent.kind !== 'int') || over.length > 1) return false;
+  const isKnown = axes.every(({ extent }) => extent.kind === 'int') || operandBytes === Infinity;
+  if (!isKnown || over.length > 1) return false;
   const bytes = columns * depth * Math.max(dtypeInfo[accumulate].bytes, dtypeInfo[facts.decl(b.buffer).dtype].bytes);
-  const fits = columns > 1 && depth > 0 && bytes <= OPERAND_BYTES && b.element === undefined;
+  const fits = columns > 1 && depth > 0 && bytes <= operandBytes && b.element === undefined;
   return rows >= LEAST_ROWS && fits && step !== undefined && equal(step, int(1));
 }
 
 /** The same of a product that sums over the rows: its result stays in a cache, to which every block of rows adds. */
 export function isWorthwhileSum({ m, n, over, axes, a, b, accumulate, writes }: Contract): boolean {
-  if (axes.some(({ extent }) => extent.kind !== 'int') || over.length > 1) return false;
+  if ([...axes, ...over].some(({ extent }) => extent.kind !== 'int') || over.length > 1) return false;
   const [rows, columns, depth] = [sizeOf(m), sizeOf(n), sizeOf(at(over, 0))];
   const step = coefficientOf(at(writes, 0), n);
   const isPlain = a.element === undefined && b.element === undefined;
-  const fits = Math.min(rows, columns) > 1 && rows * columns * dtypeInfo[accumulate].bytes <= OPERAND_BYTES;
+  const fits =
+    Math.min(rows, columns) > 1 && rows * columns * dtypeInfo[accumulate].bytes <= processorLimits.operandBytes;
   return isPlain && fits && depth >= LEAST_ROWS && step !== undefined && equal(step, int(1));
 }
 
-const sizeOf = ({ extent }: Axis): number => (extent.kind === 'int' ? extent.value : 0);
+/** A size that is a symbol is beyond all limits. */
+const sizeOf = ({ extent }: Axis): number => (extent.kind === 'int' ? extent.value : Infinity);
 
 interface IntoLoops extends Omit<Joining, 'link'> {
   /** The loops that all share: the batch and the rows. */
@@ -173,19 +198,20 @@ function renamed(node: LoopNode, names: ReadonlyMap<string, Axis>): LoopNode {
     : reindex(node, { map, axes: rename(node.axes), over: [] });
 }
 
-/** Whether rows of a buffer, one for each point of the loops over rows, lie one behind another, and are short enough to keep. */
-export function isRowOf(
+/** The bytes of a row of a buffer, where rows, one for each point of the loops over rows, lie one behind another; else NaN. */
+export function rowBytesOf(
   buffer: BufferId,
   { chained, rows }: { readonly chained: Cluster; readonly rows: Axis },
   facts: Facts,
-): boolean {
+): number {
   const { nodes, outer } = chained;
   const maker = nodes.find(({ node }) => node.outs.includes(buffer))?.node;
-  if (maker === undefined) return false;
+  if (maker === undefined) return NaN;
   const [axis, ...others] = resultAxes(maker).filter((own) => !hasAxis(outer, own) && !isUnit(own));
-  if (axis?.extent.kind !== 'int' || others.length > 0) return false;
+  if (axis === undefined || others.length > 0) return NaN;
   const write = at(maker.writes, maker.outs.indexOf(buffer));
   const [apart, step] = [coefficientOf(write, rows), coefficientOf(write, axis)];
   const isDense = apart !== undefined && equal(apart, axis.extent) && step !== undefined && equal(step, int(1));
-  return isDense && axis.extent.value * dtypeInfo[facts.decl(buffer).dtype].bytes <= KEPT_ROW_BYTES;
+  const elements = axis.extent.kind === 'int' ? axis.extent.value : Infinity;
+  return isDense ? elements * dtypeInfo[facts.decl(buffer).dtype].bytes : NaN;
 }

@@ -18,6 +18,8 @@ export interface Cluster {
   readonly outer: readonly Axis[];
   /** Maps only, all loops of which are outer: any of them may still become inner. */
   readonly elementwise: boolean;
+  /** Its kernel never keeps a whole row of what passes between its nodes, so a row may be of any length. */
+  readonly streams?: boolean;
 }
 
 export interface Member {

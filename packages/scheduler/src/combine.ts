@@ -11,7 +11,6 @@ import type { Choices } from './choices.ts';
 import type { Cluster } from './cluster.ts';
 import { isEmptyAxis } from './empty-nodes.ts';
 import type { Facts } from './facts.ts';
-import { describeTimes } from './fusion-trial.ts';
 import type { FusionTrial } from './fusion-trial.ts';
 import { bodiesOf, loopsOf } from './node-access.ts';
 import { makersOf } from './order-groups.ts';
@@ -57,24 +56,24 @@ export function combineClusters(
   const rejected: Decision[] = [];
   const isFaster = (combination: Combination, cluster: Cluster): boolean => {
     const { clusters: before } = combination;
-    const times = trial?.compare([[...before, cluster]], [before, [cluster]]);
-    if (times === undefined) return true;
-    const reason = describeTimes(times);
-    if (times.together <= times.apart) measured.set(combination, `; ${reason}`);
+    const ways = { together: [[...before, cluster]], apart: [before, [cluster]] };
+    const { isJoined, says } = trial?.decide(ways) ?? { isJoined: true, says: undefined };
+    if (says === undefined) return true;
+    if (isJoined) measured.set(combination, `; ${says}`);
     else
       rejected.push({
         kind: 'rejected',
         nodes: [...before, cluster].map(({ nodes }) => facts.nameOf(at(nodes, 0).node)),
-        reason,
+        reason: says,
       });
-    return times.together <= times.apart;
+    return isJoined;
   };
   const levels = levelsOf(clusters, facts);
   const open = new Map<string, Combination[]>();
   const combinations: Combination[] = [];
   for (const [position, cluster] of clusters.entries()) {
     const alone: Combination = { clusters: [cluster], members: [], buffers: buffersOf(cluster, facts) };
-    const fills = mayCombine(alone, facts);
+    const fills = fillOf(alone, facts);
     const candidate = fills === undefined ? undefined : candidateOf(cluster, alone.buffers, fills);
     if (candidate === undefined) {
       combinations.push(alone);
@@ -173,8 +172,11 @@ function signatureOf(node: LoopNode): string {
 
 const isLoops = ({ kind }: LoopNode): boolean => kind !== 'contract' && kind !== 'scatter' && kind !== 'sort';
 
-/** The temporary of which a cluster fills a part, as all of its combination have to; empty: there is none; undefined: it stays alone. */
-function mayCombine({ clusters, buffers }: Combination, facts: Facts): string | undefined {
+/**
+ * The temporary of which a cluster fills a part, as all that it is combined with have to; empty where it fills a part of none. Undefined
+ * where the cluster is combined with nothing.
+ */
+function fillOf({ clusters, buffers }: Combination, facts: Facts): string | undefined {
   const isPlain = clusters.every(({ nodes }) =>
     nodes.every(({ node }) => isLoops(node) && !loopsOf(node).some(isEmptyAxis)),
   );

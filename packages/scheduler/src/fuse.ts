@@ -13,7 +13,7 @@ import { DependencePaths } from './dependence-paths.ts';
 import { isEmptyAxis } from './empty-nodes.ts';
 import { hasProduct, refuseLoopsBesideProduct, refuseWithProduct } from './epilogue.ts';
 import type { Facts } from './facts.ts';
-import { describeTimes, timesEpilogues } from './fusion-trial.ts';
+import { timesEpilogues } from './fusion-trial.ts';
 import type { FusionTrial } from './fusion-trial.ts';
 import { GroupLimits, isInside, readsPartsOf } from './group-limits.ts';
 import { bodyReads, buffersRead } from './node-access.ts';
@@ -55,6 +55,9 @@ function joinAll(
   // What runs in a part of another's loops joins nothing else: this comes last.
   if (config.expandDimensionForPointwiseNodes) for (const { id } of facts.program.buffers) fusion.joinWidened(id);
 }
+
+/** A product that is stored and read again is hardly ever faster: less of a difference is the clock's. */
+const leastEpilogueGain = 0.03;
 
 interface Pair {
   readonly left: number;
@@ -206,15 +209,13 @@ class Fusion {
 
   /** The joined cluster with what was measured of it, where measuring is asked for and finds it no slower. */
   #try(joined: Cluster, a: Cluster, b: Cluster): Outcome<{ readonly joined: Cluster; readonly note: string }> {
-    const { benchmarkFusion } = this.#config;
+    const { benchmarkFusion, autotunePolicy } = this.#config;
     const isTimed = benchmarkFusion || (hasProduct(joined) && timesEpilogues(this.#config));
-    const times = isTimed ? this.#trial?.compare([[joined]], [[a], [b]]) : undefined;
-    if (times === undefined) return success({ joined, note: '' });
-    const note = describeTimes(times);
-    // A product that is stored and read again is hardly faster: less of a difference is the clock's.
-    return times.together <= times.apart * (benchmarkFusion ? 1 : 1.03)
-      ? success({ joined, note: `; ${note}` })
-      : refusal(note);
+    const ways = { together: [[joined]], apart: [[a], [b]] };
+    const how = { leastGain: leastEpilogueGain, mayRun: autotunePolicy === 'autotune' };
+    const verdict = isTimed ? this.#trial?.decide(ways, benchmarkFusion ? {} : how) : undefined;
+    if (verdict?.says === undefined) return success({ joined, note: '' });
+    return verdict.isJoined ? success({ joined, note: `; ${verdict.says}` }) : refusal(verdict.says);
   }
 
   #take(joined: Cluster, position: number, why: { readonly reason: string; readonly bytes: Index }): void {

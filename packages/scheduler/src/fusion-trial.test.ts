@@ -6,6 +6,7 @@ import { int, verifySchedule } from '@tsinductor/ir';
 import type { Schedule } from '@tsinductor/ir';
 import { lowerGraph } from '@tsinductor/lowering';
 import { schedule } from './index.ts';
+import type { Measure } from './index.ts';
 import { configOf, input } from './test-support/scheduled.ts';
 import type { Build } from './test-support/scheduled.ts';
 
@@ -14,16 +15,17 @@ const updates: Build = (b) =>
   [1000, 1500].map((size) => b.call('sub', [input(b, [size]), b.call('mul', [input(b, [size]), scalar(0.1)])]));
 
 describe('measured fusion', () => {
-  /** A schedule of a build, where what is one kernel takes `one`, and several take 1 each; and how often it was asked. */
-  const measured = (build: Build, patch: ConfigPatch, one: number): { plan: Schedule; trials: number } => {
+  /** A schedule of a build, where what is one kernel takes `one`, or crashes, and several take 1 each; and how often it was asked. */
+  const measured = (build: Build, patch: ConfigPatch, one?: number): { plan: Schedule; trials: number } => {
     let trials = 0;
     const b = new GraphBuilder({ expand: true });
     const results = build(b);
     b.output(...('kind' in results ? [results] : results));
-    const measure = (trial: Schedule): number => {
-      verifySchedule(trial);
+    const measure: Measure = (plans) => {
       trials += 1;
-      return trial.groups.length === 1 ? one : trial.groups.length;
+      if (one === undefined) return { failure: 'it ended by SIGSEGV' };
+      plans.forEach(verifySchedule);
+      return { times: plans.map(({ groups }) => (groups.length === 1 ? one : groups.length)) };
     };
     const plan = schedule(lowerGraph(optimize(b.finish())), { config: configOf(patch), measure });
     verifySchedule(plan);
@@ -58,6 +60,12 @@ describe('measured fusion', () => {
     expect([tail, softmax].map((build, not) => measured(build, { maxAutotuneGemm: not === 1 }, 3).trials)).toEqual([
       0, 0,
     ]);
+  });
+
+  test('what cannot be timed is one kernel, as without a clock, and it is said why', () => {
+    const { plan } = measured(softmax, { benchmarkFusion: true });
+    expect(plan.groups).toHaveLength(1);
+    expect(said(plan, 'fused')[0]).toMatch(/; not measured: it ended by SIGSEGV$/);
   });
 
   test('nothing is measured unless a setting asks, nor where sizes are known at calls only', () => {

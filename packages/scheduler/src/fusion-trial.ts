@@ -11,24 +11,36 @@ import { makeGroup } from './make-group.ts';
 import { planMemory } from './memory-plan.ts';
 import { buffersRead } from './node-access.ts';
 
-/** Milliseconds that one run of a schedule takes, which has no symbolic sizes. */
-export type Measure = (plan: Schedule) => number;
+/** Milliseconds of a run of each of several schedules; or why they could not be timed. */
+export type Timed = { readonly times: readonly number[] } | { readonly failure: string };
+
+/** Times schedules of the same nodes, without symbolic sizes, beside each other; where nothing may run, only what was measured before counts. */
+export type Measure = (plans: readonly Schedule[], mayRun: boolean) => Timed;
 
 /** Whether a clock may run for matrix products at all. */
 export const mayTimeProducts = ({ forceProfile, disableProfilerCodegen, ciFlag }: Config): boolean =>
   forceProfile || (!disableProfilerCodegen && ciFlag === null);
 
-/** Whether a clock decides of a product and what follows it. */
+/** Whether a clock decides of a product and what follows it: now, or before, where the policy is to measure nothing. */
 export const timesEpilogues = (config: Config): boolean =>
-  config.maxAutotuneGemm &&
-  config.benchmarkEpilogueFusion &&
-  config.autotunePolicy === 'autotune' &&
-  mayTimeProducts(config);
+  config.maxAutotuneGemm && config.benchmarkEpilogueFusion && mayTimeProducts(config);
 
-/** Milliseconds of two ways to run the same clusters. */
-interface Times {
-  readonly together: number;
-  readonly apart: number;
+/** Whether clusters are to be one kernel, and what a decision says of that; nothing where no clock was asked. */
+interface Verdict {
+  readonly isJoined: boolean;
+  readonly says: string | undefined;
+}
+
+interface Ways {
+  readonly together: Combinations;
+  readonly apart: Combinations;
+}
+
+interface Deciding {
+  /** By how much less time, as a part of it, several kernels have to take. Default: 0. */
+  readonly leastGain?: number;
+  /** Default: true. */
+  readonly mayRun?: boolean;
 }
 
 type Combinations = readonly (readonly Cluster[])[];
@@ -44,10 +56,20 @@ export class FusionTrial {
     this.#measure = measure;
   }
 
-  /** Both times; undefined where sizes are only known at a call. */
-  compare(together: Combinations, apart: Combinations): Times | undefined {
-    if (this.#facts.program.sizes.length > 0) return undefined;
-    return { together: this.#measure(this.#planOf(together)), apart: this.#measure(this.#planOf(apart)) };
+  /**
+   * One kernel unless several take less time, by more than `leastGain` of it. What has no times is one, as without a clock: sizes
+   * that are only known at a call, and code that cannot be built or run.
+   */
+  decide({ together, apart }: Ways, { leastGain = 0, mayRun = true }: Deciding = {}): Verdict {
+    if (this.#facts.program.sizes.length > 0) return { isJoined: true, says: undefined };
+    const timed = this.#measure(
+      [together, apart].map((way) => this.#planOf(way)),
+      mayRun,
+    );
+    if ('failure' in timed) return { isJoined: true, says: `not measured: ${timed.failure}` };
+    const [one = 0, several = 0] = timed.times;
+    const says = `measured ${milliseconds(one)} as one kernel, ${milliseconds(several)} apart`;
+    return { isJoined: one <= several * (1 + leastGain), says };
   }
 
   #planOf(combinations: Combinations): Schedule {
@@ -97,7 +119,3 @@ export class FusionTrial {
 }
 
 const milliseconds = (time: number): string => `${time.toPrecision(3)} ms`;
-
-/** What was measured, as decisions say it. */
-export const describeTimes = ({ together, apart }: Times): string =>
-  `measured ${milliseconds(together)} as one kernel, ${milliseconds(apart)} apart`;

@@ -77,7 +77,7 @@ const innerAxes = (node: LoopNode, outer: readonly Axis[]): readonly Axis[] =>
 const isReadWithin = ({ members }: Stage, buffer: BufferId, facts: Facts): boolean =>
   facts.readers(buffer).every((reader) => members.some(({ position }) => position === reader));
 
-/** A result that a later inner loop reads: kept per outer iteration, where it is dense and small. */
+/** A result that a later inner loop reads: kept per outer iteration, where it is dense, and small or never there as a whole. */
 function rowOf(
   node: LoopNode,
   slot: number,
@@ -87,7 +87,6 @@ function rowOf(
   const inner = innerAxes(node, cluster.outer);
   const row = substitute(at(node.writes, slot), new Map(cluster.outer.map((axis) => [axis.name, int(0)])));
   const size = product(inner.map((axis) => axis.extent));
-  return fitsRow(size, facts.decl(buffer).dtype) && denseAxes(row, inner)?.length === inner.length
-    ? [{ buffer, kind: 'row', size }]
-    : [];
+  const fits = cluster.streams === true || fitsRow(size, facts.decl(buffer).dtype);
+  return fits && denseAxes(row, inner)?.length === inner.length ? [{ buffer, kind: 'row', size }] : [];
 }

@@ -2,7 +2,7 @@
 import { describe, expect, test } from '@jest/globals';
 import { at } from '@tsinductor/base';
 import type { GraphBuilder, ValueRef } from '@tsinductor/graph';
-import { printSchedule } from '@tsinductor/ir';
+import { printIndex, printSchedule } from '@tsinductor/ir';
 import type { Schedule } from '@tsinductor/ir';
 import type { Build } from './test-support/scheduled.ts';
 import { input, scheduled, sketches } from './test-support/scheduled.ts';
@@ -74,6 +74,43 @@ describe('products with elements between them', () => {
   ])('are one group where the setting says so', (build, sketch) => {
     expect(sketches(chained(build, { b2bGemmPass: true }))).toEqual([sketch]);
     expect(chained(build).groups).toHaveLength(2);
+  });
+});
+
+describe('a target that keeps no rows', () => {
+  const limits = { rowBytes: Infinity, operandBytes: Infinity };
+  const long = attention({ batch: [1], columns: 300_000 });
+
+  test('is given those of any length, whatever the settings of processors say', () => {
+    const { groups } = scheduled(long, { cpp: { attentionFusion: false } }, { chains: limits });
+    expect(groups.map(({ locals }) => locals.filter(({ kind }) => kind === 'row').length)).toEqual([3]);
+    expect(groups).toHaveLength(1);
+  });
+
+  test('may refuse them, with a reason', () => {
+    const seen: string[] = [];
+    const plan = scheduled(
+      long,
+      {},
+      {
+        chains: {
+          ...limits,
+          refuse: ({ nodes, outer, isStored }) => {
+            seen.push(
+              `${nodes.map(({ kind }) => kind).join(' ')} below ${outer.map(({ extent }) => printIndex(extent)).join(' ')}`,
+            );
+            seen.push(nodes.map(({ outs }) => String(outs.some(isStored))).join(' '));
+            return 'it is too long';
+          },
+        },
+      },
+    );
+    expect(seen).toEqual([
+      'contract reduce map reduce map map contract below 20',
+      'false false false false false false true',
+    ]);
+    expect(plan.groups).toHaveLength(3);
+    expect(printSchedule(plan)).toMatch(/not fused bmm_.*: not one kernel: it is too long/);
   });
 });
 

@@ -6,13 +6,13 @@
 // Nothing but elements may be between them too, as between the layers of a small perceptron.
 //
 // In: clusters. Out: the same, some of them two or three in one, whose outer loops are the batch and the rows of the products. A target that
-// has no strategy for such clusters is given none.
+// has no strategy for such clusters is given none, and may say of each why it has none for this one.
 import { at, dtypeInfo } from '@tsinductor/base';
 import { add, int, multiply, printIndex } from '@tsinductor/ir';
 import type { Axis, BufferId, Decision, LoopNode } from '@tsinductor/ir';
 import type { FreshAxis } from './align.ts';
-import { intoLoopsOf, isRowOf, isWorthwhile, productOf, withRowsOutside } from './chained-product.ts';
-import type { Contract } from './chained-product.ts';
+import { intoLoopsOf, isWorthwhile, productOf, rowBytesOf, withRowsOutside } from './chained-product.ts';
+import type { ChainedNodes, ChainLimits, Contract } from './chained-product.ts';
 import { joinClusters } from './cluster.ts';
 import type { Cluster, Joining, Member } from './cluster.ts';
 import type { Facts } from './facts.ts';
@@ -29,10 +29,11 @@ export interface Chaining extends Pick<Joining, 'maySplit' | 'mayReorder'> {
   readonly throughElements: boolean;
   /** The fewest bytes of what the first product makes, for those with loops over rows between them. */
   readonly leastBytes: number;
+  readonly limits: ChainLimits;
 }
 
 export function chainProducts(clusters: readonly Cluster[], facts: Facts, chaining: Chaining): Chained {
-  const { maySplit, mayReorder } = chaining;
+  const { maySplit, mayReorder, limits } = chaining;
   let axes = 0;
   const fresh: FreshAxis = (extent) => ({ name: `c${String(axes++)}`, extent });
   const current = new Map<number, Cluster>();
@@ -41,8 +42,13 @@ export function chainProducts(clusters: readonly Cluster[], facts: Facts, chaini
   for (const last of clusters) {
     const links = linksOf(last, { facts, clusterAt: (position) => current.get(position) });
     if (links === undefined || !isAskedFor(links, facts, chaining)) continue;
-    const chained = chain(links, facts, { fresh, maySplit, mayReorder });
+    const chained = chain(links, facts, { fresh, maySplit, mayReorder, limits });
     if (chained === undefined) continue;
+    const refused = limits.refuse?.(nodesOf(chained, facts));
+    if (refused !== undefined) {
+      decisions.push({ kind: 'rejected', nodes: namesOf(chained, facts), reason: `not one kernel: ${refused}` });
+      continue;
+    }
     for (const { position } of chained.nodes) current.set(position, chained);
     decisions.push(decisionOf(links, chained, facts));
   }
@@ -50,6 +56,15 @@ export function chainProducts(clusters: readonly Cluster[], facts: Facts, chaini
     clusters: [...new Set(clusters.flatMap(({ nodes }) => current.get(at(nodes, 0).position) ?? []))],
     decisions,
   };
+}
+
+const namesOf = ({ nodes }: Cluster, facts: Facts): readonly string[] => nodes.map(({ node }) => facts.nameOf(node));
+
+function nodesOf({ nodes, outer }: Cluster, facts: Facts): ChainedNodes {
+  const own = new Set(nodes.map(({ position }) => position));
+  const isStored = (buffer: BufferId): boolean =>
+    facts.decl(buffer).role !== 'temporary' || facts.followers(buffer).some((follower) => !own.has(follower));
+  return { nodes: nodes.map(({ node }) => node), outer, decl: (buffer) => facts.decl(buffer), isStored };
 }
 
 /** Two products and what is between them. */
@@ -66,7 +81,9 @@ interface Links {
 function isAskedFor({ middle, scores }: Links, facts: Facts, chaining: Chaining): boolean {
   if (middle === undefined) return chaining.throughElements;
   const { size, dtype } = facts.decl(scores);
-  return chaining.throughRows && size.kind === 'int' && size.value * dtypeInfo[dtype].bytes >= chaining.leastBytes;
+  const { leastBytes, throughRows } = chaining;
+  const isLarge = leastBytes === 0 || (size.kind === 'int' && size.value * dtypeInfo[dtype].bytes >= leastBytes);
+  return throughRows && isLarge;
 }
 
 interface Looking {
@@ -130,11 +147,15 @@ function isPrivate({ first, middle, last, scores, weights }: Links, facts: Facts
 }
 
 /** The three as one cluster, where it is worth its while and their loops fit. */
-function chain(links: Links, facts: Facts, joining: Omit<Joining, 'link'>): Cluster | undefined {
+function chain(
+  links: Links,
+  facts: Facts,
+  { limits, ...joining }: Omit<Joining, 'link'> & Pick<Chaining, 'limits'>,
+): Cluster | undefined {
   const { middle, last, scores, weights } = links;
   const [before, after] = [productOf(links.first), productOf(last)];
-  if (before === undefined || after === undefined || ![before, after].every((one) => isWorthwhile(one, facts)))
-    return undefined;
+  if (before === undefined || after === undefined) return undefined;
+  if (![before, after].every((one) => isWorthwhile(one, facts, limits))) return undefined;
   const first = withRowsOutside(links.first);
   const joined = first && withMiddle(first, middle, { ...joining, link: { kind: 'flow', buffer: scores } });
   if (joined === undefined) return undefined;
@@ -143,9 +164,10 @@ function chain(links: Links, facts: Facts, joining: Omit<Joining, 'link'>): Clus
   const moved = made && intoLoopsOf(made, last, { ...joining, outer });
   if (moved === undefined || !areAllBut(outer, nodes, before)) return undefined;
   const all = [...nodes, ...moved].sort((x, y) => x.position - y.position);
-  const chained: Cluster = { nodes: all, outer, elementwise: false };
+  const chained: Cluster = { nodes: all, outer, elementwise: false, streams: limits.rowBytes === Infinity };
   const kept = middle === undefined ? [weights] : [...before.outs, weights];
-  return kept.every((buffer) => isRowOf(buffer, { chained, rows: before.m }, facts)) ? chained : undefined;
+  const areShort = kept.every((buffer) => rowBytesOf(buffer, { chained, rows: before.m }, facts) <= limits.rowBytes);
+  return areShort ? chained : undefined;
 }
 
 /** Whether loops are all those of a product, whose batch may be split since, but its columns. */
@@ -161,13 +183,13 @@ function withMiddle(first: Cluster, middle: Cluster | undefined, joining: Joinin
   return joined.ok ? joined.value : undefined;
 }
 
-function decisionOf({ scores, weights }: Links, { nodes }: Cluster, facts: Facts): Decision {
+function decisionOf({ scores, weights }: Links, chained: Cluster, facts: Facts): Decision {
   const bytes = [...new Set([scores, weights])]
     .map((buffer) => facts.decl(buffer))
     .map(({ size, dtype }) => multiply(size, int(dtypeInfo[dtype].bytes)));
   return {
     kind: 'fused',
-    nodes: nodes.map(({ node }) => facts.nameOf(node)),
+    nodes: namesOf(chained, facts),
     reason: 'a row of the first product becomes a row of the second through the loops between them',
     bytesSaved: printIndex(bytes.reduce(add, int(0))),
   };

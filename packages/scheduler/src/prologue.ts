@@ -17,6 +17,7 @@ import type {
 } from '@tsinductor/ir';
 import type { Facts } from './facts.ts';
 import type { Inlined } from './inline.ts';
+import { partedSums } from './interleaved.ts';
 import { bodyCost, HEAVY } from './inline-policy.ts';
 import { withWaitsMoved } from './waits.ts';
 
@@ -29,15 +30,15 @@ export function fusePrologues(inlined: Inlined, facts: Facts): Inlined {
   const decisions: Decision[] = [];
   const judged = new Set<string>();
   const taken = new Set<LoopNode>();
-  const take = (product: ContractNode, operand: ContractOperand): ContractOperand => {
-    const producer = producerOf(product, operand, { nodes, facts });
-    if (producer === undefined) return operand;
+  const take = (product: ContractNode, side: Side): ContractNode => {
+    const producer = producerOf(product, product[side], { nodes, facts });
+    if (producer === undefined) return product;
     const [name, user] = [facts.nameOf(producer), facts.nameOf(product)];
     judged.add(name);
-    const fused = obstacleOf(producer, facts) ?? operandOf(product, operand, producer);
+    const fused = obstacleOf(producer, facts) ?? withOperand(product, side, producer);
     if (typeof fused === 'string') {
       decisions.push({ kind: 'rejected', nodes: [name, user], reason: `not computed with its product: ${fused}` });
-      return operand;
+      return product;
     }
     taken.add(producer);
     decisions.push({ kind: 'inlined', producer: name, consumers: [user], reason: 'its product reads it once' });
@@ -46,9 +47,9 @@ export function fusePrologues(inlined: Inlined, facts: Facts): Inlined {
   const rebuilt = nodes.map((node) => {
     if (node.kind !== 'contract') return node;
     const before = new Set(taken);
-    const [a, b] = [take(node, node.a), take(node, node.b)];
+    const fused = take(take(node, 'a'), 'b');
     const origins = [...taken].filter((producer) => !before.has(producer)).flatMap((producer) => producer.origins);
-    return { ...node, a, b, origins: [...origins, ...node.origins] };
+    return { ...fused, origins: [...origins, ...node.origins] };
   });
   const isRevised = (decision: Decision): boolean =>
     decision.kind === 'rejected' && judged.has(decision.nodes[0] ?? '');
@@ -83,15 +84,22 @@ function producerOf(
 
 /** Why a map had better not be computed where its product reads it. */
 function obstacleOf({ body }: MapNode, facts: Facts): string | undefined {
-  const { operations, heaviest, reads } = bodyCost(body);
+  const { reads } = bodyCost(body);
   if (body.nodes.some((node) => node.kind === 'check')) return 'it checks indices';
-  if (heaviest >= HEAVY || operations > MOST_OPERATIONS) return 'it is expensive, and parts of it may be read again';
   const isGiven = (role: string): boolean => role === 'input' || role === 'constant';
   return [...reads].every((read) => isGiven(facts.decl(read).role)) ? undefined : 'it can follow what it is made of';
 }
 
-/** The operand as what the map computes of its own operands; else why not. */
-function operandOf(product: ContractNode, operand: ContractOperand, producer: MapNode): ContractOperand | string {
+type Side = 'a' | 'b';
+
+function isCheap(element: Body): boolean {
+  const { operations, heaviest } = bodyCost(element);
+  return heaviest < HEAVY && operations <= MOST_OPERATIONS;
+}
+
+/** The product with an operand that is what the map computes of its own operands; else why not. */
+function withOperand(product: ContractNode, side: Side, producer: MapNode): ContractNode | string {
+  const operand = product[side];
   const write = at(producer.writes, 0);
   if (product.over.length > 1 && operand.buffer === product.a.buffer)
     return 'its elements are read again at each place of a window';
@@ -100,11 +108,19 @@ function operandOf(product: ContractNode, operand: ContractOperand, producer: Ma
   const builder = new BodyBuilder();
   const [result] = replayBody(producer.body, builder, { map }).results;
   const element = builder.finish([builder.cast(result ?? 0, product.accumulate)]);
-  const leading = leadingLoad(element, [...product.axes, ...product.over]);
-  return leading === undefined
-    ? 'it reads nothing at even distances'
-    : { buffer: leading.buffer, at: leading.at, element };
+  const ways = [{ product, element, parts: [element] }, ...partedSums(product, operand, element)];
+  const cheap = ways.filter(({ parts }) => parts.every(isCheap));
+  if (cheap.length === 0) return 'it is expensive, and parts of it may be read again';
+  for (const way of cheap) {
+    const leading = leadingLoad(way.element, [...product.axes, ...way.product.over]);
+    const isIn = leading !== undefined && (way.product === product || hasAxis(freeAxes(leading.at), way.product.over));
+    if (isIn) return { ...way.product, [side]: { buffer: leading.buffer, at: leading.at, element: way.element } };
+  }
+  return 'it reads nothing at even distances';
 }
+
+/** Whether the innermost axis that is summed over is among those of an index. */
+const hasAxis = (names: ReadonlySet<string>, over: readonly Axis[]): boolean => names.has(over.at(-1)?.name ?? '');
 
 /** The load that says how the operand lies in memory: that along most axes, at even distances. */
 function leadingLoad(element: Body, axes: readonly Axis[]): Load | undefined {

@@ -18,6 +18,7 @@ import {
 import type { BufferPlan, LoopProgram, ProgramMemory, Schedule } from '@tsinductor/ir';
 import { lowerGraph } from '@tsinductor/lowering';
 import { schedule } from './index.ts';
+import type { Measure } from './index.ts';
 
 const SEEDS = 120;
 
@@ -162,9 +163,9 @@ describe.each(['default', 'another way'])('random graphs, %s', (way) => {
     const { program, sizes } = randomProgram(seed);
     verifyProgram(program);
     // Every trial of measured fusion is a schedule as any other.
-    const measure = (trial: Schedule): number => {
-      verifySchedule(trial);
-      return 1;
+    const measure: Measure = (plans) => {
+      plans.forEach(verifySchedule);
+      return { times: plans.map(() => 1) };
     };
     const planned = schedule(program, { config, measure, watch: verifying });
     const expected = outputsOf(program, sizes, (memory) => interpretProgram(program, memory));
@@ -176,7 +177,7 @@ describe.each(['default', 'another way'])('random graphs, %s', (way) => {
         expect(Math.abs(value - wanted)).toBeLessThanOrEqual(1e-9 * Math.max(1, Math.abs(wanted)));
     });
     expectNoOverlap(planned, sizes);
-    expect(schedule(program, { config, measure: () => 1 })).toEqual(planned);
+    expect(schedule(program, { config, measure: (plans) => ({ times: plans.map(() => 1) }) })).toEqual(planned);
   });
 });
 

@@ -7,7 +7,7 @@ import type { Choices } from './choices.ts';
 import { choicesOf } from './custom-passes.ts';
 import type { Measure } from './fusion-trial.ts';
 import { inlineSteps, scheduleSteps } from './steps.ts';
-import type { Scheduling } from './steps.ts';
+import type { Chains, Scheduling } from './steps.ts';
 
 interface ScheduleOptions {
   readonly config: Config;
@@ -15,8 +15,8 @@ interface ScheduleOptions {
   readonly choices?: Choices;
   /** What times schedules where `benchmarkFusion` or `benchmarkComboKernel` ask for it; without it nothing is measured. */
   readonly measure?: Measure | undefined;
-  /** Whether the target has one kernel for two products and the loops over rows between them; it has none, if absent. */
-  readonly chains?: boolean;
+  /** Which two products and the loops over rows between them the target has one kernel for; it has none, if absent. */
+  readonly chains?: Chains;
   /** Whether who runs the program lays results over the inputs that they replace, where the plan says so; else that is never planned. */
   readonly updates?: boolean;
   /** Who watches the steps. */

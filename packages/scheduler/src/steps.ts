@@ -6,6 +6,8 @@ import type { Config } from '@tsinductor/config';
 import { decideBounds, withoutCopies, withoutUnreadZeros } from '@tsinductor/ir';
 import type { Decision, LoopProgram, Schedule } from '@tsinductor/ir';
 import { branchChains } from './branched-chains.ts';
+import { processorLimits } from './chained-product.ts';
+import type { ChainLimits } from './chained-product.ts';
 import type { Choices } from './choices.ts';
 import { combineClusters } from './combine.ts';
 import { passedGroups, passedNodes } from './custom-passes.ts';
@@ -35,11 +37,14 @@ export interface Scheduling {
   readonly config: Config;
   readonly choices: Choices;
   readonly measure: Measure | undefined;
-  /** Whether the target has one kernel for two products and the loops over rows between them. */
-  readonly chains: boolean;
+  /** Which two products and the loops over rows between them the target has one kernel for. */
+  readonly chains: Chains;
   /** Whether who runs the program lays results over the inputs that they replace, where the plan of memory says so. */
   readonly updates: boolean;
 }
+
+/** What chains of products a target has one kernel for: none, those of a processor as its settings say, or what its limits allow. */
+export type Chains = boolean | ChainLimits;
 
 type Step<In, Out> = Stage<In, Out, Scheduling>;
 
@@ -144,16 +149,21 @@ const chain: Step<Combinations, Combinations> = {
   doc: 'products and the loops over rows between them share the loops over rows',
   makes: combinationsForm,
   run(given, { config, chains }) {
-    if (!chains) return given;
+    if (chains === false) return given;
     const { facts } = given;
+    const { attentionFusion, attentionFusionBytes } = config.cpp;
+    const ofProcessors = chains === true;
+    const asked = ofProcessors
+      ? { throughRows: attentionFusion, leastBytes: attentionFusionBytes, limits: processorLimits }
+      : { throughRows: true, leastBytes: 0, limits: chains };
     const chaining = {
-      throughRows: config.cpp.attentionFusion,
-      leastBytes: config.cpp.attentionFusionBytes,
-      throughElements: config.b2bGemmPass,
+      ...asked,
+      throughElements: ofProcessors && config.b2bGemmPass,
       maySplit: config.loopIndexInversionInFusion,
       mayReorder: config.loopOrderingAfterFusion,
     };
-    const branched = branchChains(given.combinations.flat(), facts, chaining);
+    const clusters = given.combinations.flat();
+    const branched = ofProcessors ? branchChains(clusters, facts, chaining) : { clusters, decisions: [] };
     const chained = chainProducts(branched.clusters, facts, chaining);
     const decided = [...branched.decisions, ...chained.decisions];
     if (decided.length === 0) return given;

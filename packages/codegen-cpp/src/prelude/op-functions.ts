@@ -108,6 +108,26 @@ const scalarOnly =
 
 const widthOf = (dtype: DType): string => String(dtypeInfo[dtype].bytes * 8);
 
+/** The 16-bit words that a vector of bytes is made of. */
+const wordsOf = ({ lanes }: ValueType): ValueType => ({ dtype: 'i16', lanes: lanes / 2 });
+
+/**
+ * Bytes that are all shifted by one number, known where this is inlined: as words, of which what comes from the neighbour is masked. x86
+ * shifts no bytes, and a compiler would take them one by one.
+ */
+function shiftedAlike(operator: '<<' | '>>', type: ValueType): readonly string[] {
+  const isAlike = Array.from({ length: type.lanes - 1 }, (_, lane) => `y[0] == y[${String(lane + 1)}]`).join(' && ');
+  const element = type.dtype === 'u8' ? 'unsigned char' : 'signed char';
+  const words = `((${typeName(type)})((${typeName(wordsOf(type))})x ${operator} (y[0] & 7)) & (${element})(255 ${operator} (y[0] & 7)))`;
+  const sign = `(${element})(128 >> (y[0] & 7))`;
+  const isSigned = operator === '>>' && type.dtype === 'i8';
+  return [
+    `const bool isAlike = ${isAlike};`,
+    'if (__builtin_constant_p(isAlike) && __builtin_constant_p(y[0]) && isAlike && y[0] >= 0 && y[0] < 8)',
+    `  return ${isSigned ? `(${words} ^ ${sign}) - ${sign}` : words};`,
+  ];
+}
+
 /** y in [0, width), as a lane mask or a bool; vectors of small elements compare in their own width. */
 const shift =
   (operator: '<<' | '>>'): Body =>
@@ -119,9 +139,13 @@ const shift =
       const outside = top === undefined ? '0' : `(${name})(x >> ${top})`;
       return [`return y >= 0 && y < ${width} ? (${name})(x ${operator} y) : ${outside};`];
     }
+    const alike = dtypeInfo[type.dtype].bytes === 1 && type.lanes >= 4 ? shiftedAlike(operator, type) : [];
     const inside = `(y >= 0) & (y < ${width})`;
-    if (top !== undefined) return [`return x >> ((${inside}) ? y : (y - y + ${top}));`];
-    return [`return (${inside}) ? (x ${operator} (y & ${String(dtypeInfo[type.dtype].bytes * 8 - 1)})) : (x - x);`];
+    if (top !== undefined) return [...alike, `return x >> ((${inside}) ? y : (y - y + ${top}));`];
+    return [
+      ...alike,
+      `return (${inside}) ? (x ${operator} (y & ${String(dtypeInfo[type.dtype].bytes * 8 - 1)})) : (x - x);`,
+    ];
   };
 
 /** Products of lower halves: one instruction on x86, where a whole product of i64 is three or more. */
@@ -209,6 +233,9 @@ export function opFunction(
   const scalar = body.some((line) => line.includes(`${name}${type.dtype}(`)) && type.lanes > 1;
   const needs = [
     typeDefinition(type),
+    ...(name.startsWith('sh') && dtypeInfo[type.dtype].bytes === 1 && type.lanes >= 4
+      ? [typeDefinition(wordsOf(type))]
+      : []),
     ...(isFloat(type.dtype)
       ? [typeDefinition(intType(type)), typeDefinition({ dtype: intOf(type.dtype), lanes: 1 })]
       : []),

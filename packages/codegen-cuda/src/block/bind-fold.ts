@@ -18,6 +18,7 @@ import {
 import type { FoldNode, Index, Stmt, Value } from '@tsinductor/ir';
 import { pointwise } from '@tsinductor/ops';
 import type { BlockBinder, SharedTile } from './block-binder.ts';
+import { bindFragmentFold } from './bind-fragment-fold.ts';
 import { elementAt, sharedPlace } from './evaluate-tile.ts';
 import { coordinatesOf } from './layout.ts';
 import { copyToShared, storeShared } from './move-tiles.ts';
@@ -102,6 +103,7 @@ function shuffled(
 const variableValue = (name: string, like: Value): Value => ({ kind: 'name', name, type: like.type });
 
 export function bindReduction(node: FoldNode, binder: BlockBinder): void {
+  if (bindFragmentFold(node, binder)) return;
   const extent = at(binder.tile(at(node.args, 0)).shape, node.axis);
   const { partials } = reductionOrder(extent);
   const rows = rowsOf(node, Math.min(warpThreads, partials), binder);

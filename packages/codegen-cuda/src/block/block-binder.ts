@@ -25,6 +25,8 @@ export interface BlockTarget {
   readonly stages: number;
   /** Whether two buffers of the launch may share memory. */
   readonly mayAlias: boolean;
+  /** Whether elements of a reduction may be joined in any order; else it is the one that Block IR defines. */
+  readonly anyOrder?: boolean;
 }
 
 /** A tile in shared memory: row-major, with its columns swizzled in granules of so many elements. */

@@ -16,6 +16,16 @@ export interface Layout {
   /** Threads below this number hold each element once; the others hold copies. */
   readonly owners: number;
   readonly coordinates: (register: Index) => readonly Index[];
+  /** How it is made of the fragments of a product, if it is. */
+  readonly fragments?: Fragments;
+}
+
+/** Of a warp's part: fragments below and beside each other; and of how many warps with parts beside each other it is which. */
+interface Fragments {
+  readonly rows: number;
+  readonly columns: number;
+  readonly across: number;
+  readonly place: Index;
 }
 
 interface Team {
@@ -66,9 +76,7 @@ export function blockedLayout(shape: readonly number[], { order, vector }: Block
 }
 
 /** How the warps of a block share the tile of a product: each has `rows` x `columns` fragments of 16 x 8. */
-interface WarpGrid {
-  readonly rows: number;
-  readonly columns: number;
+interface WarpGrid extends Fragments {
   /** Where the warp's part begins, in elements. */
   readonly row: Index;
   readonly column: Index;
@@ -100,6 +108,8 @@ export function warpGrid([rows, columns]: readonly [number, number], { thread, t
   return {
     rows: rows / down / fragmentRows,
     columns: columns / across / fragmentColumns,
+    across,
+    place: modulo(warp, int(across)),
     row: multiply(modulo(floorDivide(warp, int(across)), int(down)), int(rows / down)),
     column: multiply(modulo(warp, int(across)), int(columns / across)),
     owners: down * across * warpThreads,
@@ -120,6 +130,7 @@ export function fragmentLayout(shape: readonly [number, number], team: Team): La
     registers,
     vector: 1,
     owners: grid.owners,
+    fragments: grid,
     coordinates: (register) => {
       const slot = modulo(register, int(4));
       const fragment = floorDivide(register, int(4));

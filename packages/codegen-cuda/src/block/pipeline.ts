@@ -23,11 +23,11 @@ import {
 import type { ForNode, Index, Stmt, TileId, TileNode, TileOp } from '@tsinductor/ir';
 import type { BlockBinder, SharedTile } from './block-binder.ts';
 import { accessWidth, fastestAxis, touchesOf } from './bind-memory.ts';
-import { granuleOf } from './bind-matrix-dot.ts';
+import { granuleOf, isMatrixDot } from './bind-matrix-dot.ts';
 import { evaluateTile, evaluationAt, globalAccess, sharedPlace } from './evaluate-tile.ts';
 import { blockedLayout } from './layout.ts';
 import type { Layout } from './layout.ts';
-import { ownerMask, prepare } from './move-tiles.ts';
+import { copyToShared, ownerMask, prepare } from './move-tiles.ts';
 
 type Load = TileOp & { readonly op: 'load' };
 
@@ -58,6 +58,7 @@ export function bindPipeline(loop: PipelinedLoop, binder: BlockBinder): boolean 
   return binder.sharedFrame(() => {
     const pipeline = planPipeline(loop, turns, binder);
     if (pipeline === undefined) return false;
+    shareFactors(loop, binder);
     openPipeline(pipeline, binder);
     const name = binder.writer.fresh('turn');
     const turn = scalarIndex(name);
@@ -69,6 +70,17 @@ export function bindPipeline(loop: PipelinedLoop, binder: BlockBinder): boolean 
     closePipeline(binder);
     return true;
   });
+}
+
+/** Factors that are one for all iterations go to shared memory before the first. */
+function shareFactors({ node, moved }: CountedLoop, binder: BlockBinder): void {
+  const changing = new Set([node.induction, ...node.carried, ...moved.map(({ tile }) => tile)].map(({ id }) => id));
+  for (const product of node.body.nodes) {
+    if (product.kind !== 'op' || product.op !== 'dot') continue;
+    const granule = isMatrixDot(product, binder) ? granuleOf(binder.tile(at(product.args, 0)).dtype) : 1;
+    for (const id of product.args.slice(0, 2))
+      if (binder.homes.has(id) && !changing.has(id)) copyToShared(id, binder, granule);
+  }
 }
 
 const inductionAt = ({ from, step }: CountedLoop, turn: Index): Index => add(from, multiply(turn, int(step)));

@@ -28,6 +28,7 @@ import type {
   Stmt,
 } from '@tsinductor/ir';
 import type { CudaTarget } from '../target.ts';
+import { bindAttention } from './attention/bind-attention.ts';
 import { shouldSplitColumns, writePieceMerges, writePieces } from './columns.ts';
 import { writeContract } from './contract.ts';
 import { bindMatrix } from './matrix/bind-matrix.ts';
@@ -68,9 +69,10 @@ export function bindGroup(given: Group, schedule: Schedule, target: CudaTarget):
   const directory = new BufferDirectory(schedule);
   const isEmpty = ({ outs }: LoopNode): boolean => outs.every((out) => staticValue(directory.decl(out).size) === 0);
   if (group.nodes.every(isEmpty)) return { kernels: [], workspaces: [] };
-  const matrix = bindMatrix({ group, schedule, target, facts: factsOf(group, directory, target) });
-  if (typeof matrix === 'object') return { kernels: [matrix], workspaces: [] };
-  const phases = phasesOf(group, matrix);
+  const context = { group, schedule, target, facts: factsOf(group, directory, target) };
+  const whole = bindAttention(context) ?? bindMatrix(context);
+  if (typeof whole === 'object') return { kernels: [whole], workspaces: [] };
+  const phases = phasesOf(group, whole);
   const handed = group.locals.filter(({ buffer }) => usersOf(group, phases, buffer).length > 1);
   const bound = phases.map((phase) => bindPhase(phase, { group, schedule, target, directory, handed }));
   const workspaces = new Map(bound.flatMap(({ workspaces: own }) => own).map((buffer) => [buffer.name, buffer]));

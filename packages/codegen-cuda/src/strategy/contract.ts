@@ -193,7 +193,7 @@ function elementOrZero(nest: Nest, node: Contract, { operand, frame, sides }: El
   );
   const evaluator = placesAt(nest, frame);
   const access = {
-    buffer: memory.parameter(operand.buffer).name,
+    buffer: (memory.row(operand.buffer) ?? memory.parameter(operand.buffer)).name,
     at: evaluator.resolve(operand.at),
     step: int(0),
     align: dtypeInfo[dtype].bytes,

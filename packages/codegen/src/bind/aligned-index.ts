@@ -3,7 +3,7 @@
 // vectors have in common reads the same, and is computed once.
 //
 // In: an index in the kernel's names, and what they are multiples of. Out: an index with the same value in every lane.
-import { floorDivide, int, modulo, subtract } from '@tsinductor/ir';
+import { floorDivide, int, subtract } from '@tsinductor/ir';
 import type { Index } from '@tsinductor/ir';
 import { isMultipleOf, mapIndex, named, staticValue } from './index-math.ts';
 
@@ -24,22 +24,51 @@ export const alignIndex = (index: Index, alignment: Alignment): Index =>
     modulo: (dividend, divisor) => alignedRemainder(dividend, divisor, alignment),
   });
 
-/** A constant that carries no multiple of the divisor over is left out. */
-function alignedQuotient(dividend: Index, divisor: Index, alignment: Alignment): Index {
+/** Whether an index has one value in all lanes, as `i / 16` has in 8 lanes from a multiple of 8 on. */
+export function isUniform(index: Index, alignment: Alignment): boolean {
+  const of = (item: Index): boolean => isUniform(item, alignment);
+  switch (index.kind) {
+    case 'int':
+    case 'size':
+      return true;
+    case 'axis':
+      return index.axis.name !== alignment.axis;
+    case 'indirect':
+      return false;
+    case 'sum':
+    case 'product':
+    case 'min':
+    case 'max':
+      return index.items.every(of);
+    case 'floorDiv': {
+      // No lane reaches the next multiple of the divisor where none reaches that of a part of it.
+      const by = staticValue(index.divisor) ?? 0;
+      const parts = by % alignment.lanes === 0 ? [by, alignment.lanes] : [by];
+      const isWithinOne = parts.some((part) => part > 0 && residueOf(index.dividend, part, alignment) !== undefined);
+      return isWithinOne || (of(index.dividend) && of(index.divisor));
+    }
+    case 'mod':
+      return of(index.dividend) && of(index.divisor);
+  }
+}
+
+/** A constant that carries no multiple of the divisor over is left out; undefined where there is none. */
+function alignedQuotient(dividend: Index, divisor: Index, alignment: Alignment): Index | undefined {
   const by = staticValue(divisor);
   const constant = dividend.kind === 'sum' ? (dividend.items.find(({ kind }) => kind === 'int') ?? int(0)) : int(0);
   const term = staticValue(constant) ?? 0;
-  if (by === undefined || term <= 0) return floorDivide(dividend, divisor);
+  if (by === undefined || term <= 0) return undefined;
   const rest = subtract(dividend, constant);
   const [before, after] = [residueOf(rest, by, alignment), residueOf(dividend, by, alignment)];
   const isWhole = before !== undefined && before.low + term === after?.low;
-  return floorDivide(isWhole ? rest : dividend, divisor);
+  return isWhole ? floorDivide(rest, divisor) : undefined;
 }
 
-function alignedRemainder(dividend: Index, divisor: Index, alignment: Alignment): Index {
+/** The remainder where it is the same number in all lanes, else undefined. */
+function alignedRemainder(dividend: Index, divisor: Index, alignment: Alignment): Index | undefined {
   const by = staticValue(divisor);
   const residue = by === undefined ? undefined : residueOf(dividend, by, alignment);
-  return residue !== undefined && residue.low === residue.high ? int(residue.low) : modulo(dividend, divisor);
+  return residue !== undefined && residue.low === residue.high ? int(residue.low) : undefined;
 }
 
 /** Both ends inclusive. */

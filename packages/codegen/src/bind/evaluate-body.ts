@@ -6,7 +6,7 @@ import { coefficientOf, constantToValue, freeAxes, indexOperands, int, rangeOf }
 import type { Access, Body, BufferId, Index, Scalar, ScalarId, Value } from '@tsinductor/ir';
 import { evaluator, pointwise } from '@tsinductor/ops';
 import { snakeCase } from '../names.ts';
-import { alignIndex } from './aligned-index.ts';
+import { alignIndex, isUniform } from './aligned-index.ts';
 import { hasIndirect, mapIndex, named } from './index-math.ts';
 import type { KernelWriter, Positions } from './kernel-writer.ts';
 
@@ -109,9 +109,12 @@ export class BodyEvaluator {
 
   /** Whether an index in the kernel's names differs between lanes. */
   varies(index: Index): boolean {
-    const { lane } = this.#evaluation.point;
+    const { point, units } = this.#evaluation;
+    const { lane } = point;
     if (lane === undefined || lane.lanes === 1) return false;
-    return [...freeAxes(index)].some((name) => name === lane.axis || this.#vectors.has(name));
+    const names = [...freeAxes(index)];
+    if (names.some((name) => this.#vectors.has(name))) return true;
+    return names.includes(lane.axis) && (units === undefined || !isUniform(index, { ...lane, units }));
   }
 
   #indirect(id: ScalarId, extent: Index): Index {

@@ -4,6 +4,7 @@ import {
   axisIndex,
   ceilDivide,
   coefficientOf,
+  equal,
   floorDivide,
   int,
   maximum,
@@ -19,35 +20,49 @@ import type { Axis, Index, ScalarId } from '@tsinductor/ir';
 interface IndexMap {
   axis(axis: Axis): Index;
   indirect(value: ScalarId, extent: Index): Index;
-  /** Quotients and remainders of what has been replaced; as everywhere, if absent. */
-  readonly floorDivide?: typeof floorDivide;
-  readonly modulo?: typeof modulo;
+  /** What quotients and remainders of what has been replaced become; undefined, or absent: what they are everywhere. */
+  readonly floorDivide?: (dividend: Index, divisor: Index) => Index | undefined;
+  readonly modulo?: (dividend: Index, divisor: Index) => Index | undefined;
 }
 
-/** `index` with its axes and loaded indices replaced; canonical again. */
+/** `index` with its axes and loaded indices replaced; canonical again. What does not change is returned as it was. */
 export function mapIndex(index: Index, map: IndexMap): Index {
-  const items = (list: readonly Index[]): Index[] => list.map((item) => mapIndex(item, map));
   switch (index.kind) {
     case 'int':
     case 'size':
       return index;
     case 'axis':
-      return map.axis(index.axis);
+      return unlessSame(index, map.axis(index.axis));
     case 'indirect':
       return map.indirect(index.value, mapIndex(index.extent, map));
     case 'sum':
-      return sum(items(index.items));
     case 'product':
-      return items(index.items).reduce((left, right) => multiply(left, right));
     case 'min':
-      return items(index.items).reduce((left, right) => minimum(left, right));
-    case 'max':
-      return items(index.items).reduce((left, right) => maximum(left, right));
+    case 'max': {
+      const items = index.items.map((item) => mapIndex(item, map));
+      return items.every((item, place) => item === index.items[place]) ? index : rebuild[index.kind](items);
+    }
     case 'floorDiv':
-      return (map.floorDivide ?? floorDivide)(mapIndex(index.dividend, map), mapIndex(index.divisor, map));
     case 'mod':
-      return (map.modulo ?? modulo)(mapIndex(index.dividend, map), mapIndex(index.divisor, map));
+      return mapDivision(index, map);
   }
+}
+
+const unlessSame = (before: Index, after: Index): Index => (equal(before, after) ? before : after);
+
+const rebuild = {
+  sum,
+  product: (items: readonly Index[]) => items.reduce((left, right) => multiply(left, right)),
+  min: (items: readonly Index[]) => items.reduce((left, right) => minimum(left, right)),
+  max: (items: readonly Index[]) => items.reduce((left, right) => maximum(left, right)),
+} as const;
+
+function mapDivision(index: Index & { readonly kind: 'floorDiv' | 'mod' }, map: IndexMap): Index {
+  const [dividend, divisor] = [mapIndex(index.dividend, map), mapIndex(index.divisor, map)];
+  const mapped = (index.kind === 'mod' ? map.modulo : map.floorDivide)?.(dividend, divisor);
+  if (mapped !== undefined) return mapped;
+  if (dividend === index.dividend && divisor === index.divisor) return index;
+  return (index.kind === 'mod' ? modulo : floorDivide)(dividend, divisor);
 }
 
 /** Whether a loaded index occurs in `index`. */

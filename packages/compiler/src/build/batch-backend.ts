@@ -9,6 +9,8 @@ import type { Config } from '@tsinductor/config';
 import type { CheckSite, Schedule } from '@tsinductor/ir';
 import type { CompileUnit } from '@tsinductor/runtime';
 import type { NativeMachine } from './machine.ts';
+import { cudaDevices, processors } from './pipeline.ts';
+import type { ForTarget } from './pipeline.ts';
 import { watchingFor } from './stage-log.ts';
 import { positionsOf, targetOf } from './stage-options.ts';
 
@@ -22,12 +24,15 @@ type FailureOf = (site: number, machine: NativeMachine, library: string) => Chec
 
 export interface BatchBackend {
   readonly name: string;
+  /** What its kernels can be. */
+  readonly forTarget: ForTarget;
   readonly generate: (schedules: readonly Schedule[], machine: NativeMachine, config: Config) => Batch;
   readonly failureOf: FailureOf;
 }
 
 export const cppBackend: BatchBackend = {
   name: 'native code',
+  forTarget: processors,
   generate: (schedules, machine, config) =>
     generateBatch(schedules, targetOf(machine, config), watchingFor(config).watch),
   failureOf: () => undefined,
@@ -41,6 +46,7 @@ const messageBytes = 512;
 /** CUDA for `architecture`, run by the emulation. Units are as many as compilers may run at once. */
 export const emulatedCudaBackend = (architecture: Architecture): BatchBackend => ({
   name: `emulated CUDA for ${architecture}`,
+  forTarget: cudaDevices,
   generate: (schedules, _machine, config) => {
     const header = cudaEmulationHeader();
     const count = Math.max(1, Math.min(config.compileThreads, schedules.length));

@@ -6,6 +6,7 @@ import type { Schedule } from '@tsinductor/ir';
 import type { Measure } from '@tsinductor/scheduler';
 import type { Executable } from '../run/executable.ts';
 import { planPipeline } from './pipeline.ts';
+import type { ForTarget } from './pipeline.ts';
 import { watchingFor } from './stage-log.ts';
 import { compileAsync } from './target-compiler.ts';
 import type { TargetCompiler } from './target-compiler.ts';
@@ -32,13 +33,9 @@ export type BatchCompiler<Generated, Built> = TargetCompiler<
 export const scheduleOf = (graph: Graph, { config, measure, ...forTarget }: Scheduling): Schedule =>
   planPipeline(forTarget).run({ graph, primitives: graph }, { config, measure }, watchingFor(config).watch);
 
-interface Scheduling {
+interface Scheduling extends ForTarget {
   readonly config: Config;
   readonly measure?: Measure | undefined;
-  /** Whether the target has one kernel for two products and the loops between them. */
-  readonly chains?: boolean;
-  /** Whether its kernels have lanes, for which what lies across is transposed in tiles. */
-  readonly hasLanes?: boolean;
 }
 
 /** Schedules `graphs` and has them built in one piece, or where that fails in smaller ones; results are in their order. */

@@ -24,7 +24,7 @@ import { remembered } from './builder.ts';
 import type { Builder } from './builder.ts';
 import { graphFields, graphKey } from './graph-key.ts';
 import type { NativeMachine } from './machine.ts';
-import { cppContextOf } from './measure-schedule.ts';
+import { cppContextOf } from './cpp-context.ts';
 import { cppPipeline, showStage } from './pipeline.ts';
 import type { Pending } from './pending.ts';
 import type { CppContext, Printed } from './pipeline.ts';

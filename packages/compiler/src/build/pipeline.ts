@@ -8,7 +8,7 @@ import { distinctGroups } from '@tsinductor/codegen';
 import type { LoneGroup } from '@tsinductor/codegen';
 import { bindingFor, generateCpp, kernelStages as cppKernelStages } from '@tsinductor/codegen-cpp';
 import type { BindOptions, CppProgram, CpuTarget } from '@tsinductor/codegen-cpp';
-import { generateCuda, kernelStages as cudaKernelStages } from '@tsinductor/codegen-cuda';
+import { generateCuda, kernelStages as cudaKernelStages, refuseChain } from '@tsinductor/codegen-cuda';
 import type { CudaProgram, CudaTarget } from '@tsinductor/codegen-cuda';
 import { graphPasses, latePasses, primitivesForm } from '@tsinductor/graph';
 import type { Graph } from '@tsinductor/graph';
@@ -16,7 +16,7 @@ import { printProgram, verifyProgram } from '@tsinductor/ir';
 import type { LoopNode, LoopProgram, Schedule } from '@tsinductor/ir';
 import { lowerGraph } from '@tsinductor/lowering';
 import { formOfSchedules, scheduleSteps, schedulingOf } from '@tsinductor/scheduler';
-import type { Measure } from '@tsinductor/scheduler';
+import type { Chains, Measure } from '@tsinductor/scheduler';
 import type { Config } from '@tsinductor/config';
 import { indexIntoNothing, unknownStage } from '../errors.ts';
 import type { TracedGraph } from '../request.ts';
@@ -55,9 +55,9 @@ const programForm: Form<LoopProgram> = {
 };
 
 /** What every kernel of a target can be. */
-interface ForTarget {
+export interface ForTarget {
   /** Two products and the loops between them. */
-  readonly chains?: boolean;
+  readonly chains?: Chains;
   /** In lanes, for which what lies across is transposed in tiles. */
   readonly hasLanes?: boolean;
   /** Over inputs that their results replace. */
@@ -148,7 +148,7 @@ export const planPipeline = (forTarget: ForTarget = {}): Pipeline<TracedGraph, S
     .then(
       partitionStage(primitivesForm, {
         schedule: (graph, { config }: PlanContext) => scheduling(forTarget).run(graph, { config }),
-        chains: forTarget.chains ?? false,
+        chains: forTarget.chains === true,
       }),
     )
     .then(postGradPrePass(primitivesForm))
@@ -164,16 +164,24 @@ const scheduling = (forTarget: ForTarget): Pipeline<Graph, Schedule, PlanContext
       schedulingOf({ ...context, chains: forTarget.chains ?? false, updates: forTarget.updates ?? false }),
     );
 
+/** What kernels of processors can be; `updates` besides, where who runs them sees to it. */
+export const processors: ForTarget = { chains: true, hasLanes: true };
+
+/** What kernels of CUDA can be: of chains of products those whose rows need not be kept whole. */
+export const cudaDevices: ForTarget = {
+  chains: { rowBytes: Infinity, operandBytes: Infinity, refuse: (chain) => refuseChain(chain) },
+};
+
 /** Down to C++. */
 export const cppPipeline = (): Pipeline<TracedGraph, Printed<CppProgram>, CppContext> =>
-  planPipeline({ chains: true, hasLanes: true, updates: true })
+  planPipeline({ ...processors, updates: true })
     .inContext<CppContext>()
     .then(tuneStage())
     .thenEach(printCpp());
 
 /** Down to CUDA. */
 export const cudaPipeline = (): Pipeline<TracedGraph, Printed<CudaProgram>, CudaContext> =>
-  planPipeline().inContext<CudaContext>().thenEach(printCuda());
+  planPipeline(cudaDevices).inContext<CudaContext>().thenEach(printCuda());
 
 /**
  * Runs a pipeline up to and with the stage of that name, and prints what it makes.

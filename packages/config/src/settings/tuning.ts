@@ -36,7 +36,7 @@ export const tuning = {
     default: true,
     env: ['TORCHINDUCTOR_BENCHMARK_EPILOGUE_FUSION'],
     affects: 'code',
-    doc: 'With maxAutotuneGemm: time a product of known sizes with what follows at its elements as one kernel and as two, and keep it as one unless two are faster. Not under autotunePolicy heuristics, ciFlag or disableProfilerCodegen.',
+    doc: 'With maxAutotuneGemm: time a product of known sizes with what follows at its elements as one kernel and as two, and keep it as one unless two are faster. Under autotunePolicy heuristics as it was measured before, if it was; not under ciFlag or disableProfilerCodegen.',
   },
   disableProfilerCodegen: {
     type: 'bool',

@@ -1,6 +1,8 @@
 // What of a graph depends on frozen inputs alone. In: a graph of primitives, and which of its placeholders are frozen.
+import { at, dtypeInfo } from '@tsinductor/base';
 import { valuesOf } from '../argument-reader.ts';
-import type { Graph, GraphNode } from '../graph.ts';
+import type { Graph, GraphNode, Meta } from '../graph.ts';
+import { product } from '../shape.ts';
 
 /** For each node that is made of frozen placeholders alone, and of at least one: the positions of these, ascending. */
 export function frozenNodes(
@@ -37,3 +39,15 @@ const isFixed = (node: GraphNode, fixed: ReadonlySet<number>): boolean => {
     ? node.target === 'full' || node.target === 'iota'
     : made.every(({ node: id }) => fixed.has(id));
 };
+
+/** Bytes of a tensor; infinite where its sizes are symbolic. */
+export function bytesOf({ shape, dtype }: Pick<Meta, 'shape' | 'dtype'>): number {
+  const count = product(shape);
+  return count.kind === 'int' ? count.value * dtypeInfo[dtype].bytes : Number.POSITIVE_INFINITY;
+}
+
+/** Bytes of the placeholders at these positions. */
+export function bytesOfInputs({ nodes }: Graph, positions: readonly number[]): number {
+  const placeholders = nodes.filter(({ kind }) => kind === 'placeholder');
+  return positions.reduce((sum, position) => sum + bytesOf(at(at(placeholders, position).results, 0)), 0);
+}

@@ -4,10 +4,10 @@
 // them as inputs.
 //
 // Not computed once: views, which cost nothing where they are; what is larger in memory than the inputs that it is made of (a
-// bf16 matrix as f32, an outer product), as reading it would cost more than making it; and the graph's outputs, which belong to
-// the caller.
-import { at, dtypeInfo, get, stableHash } from '@tsinductor/base';
-import type { DType } from '@tsinductor/base';
+// bf16 matrix as f32, an outer product), as reading it would cost more than making it, also where it is several values (the halves of
+// bytes); and the graph's outputs, which belong to the caller.
+import { at, get, stableHash } from '@tsinductor/base';
+import { pointwise } from '@tsinductor/ops';
 import { valueKey, valuesOf } from '../argument-reader.ts';
 import type { Graph, GraphNode, Meta, ValueRef, ViewLayout } from '../graph.ts';
 import { operatorFor } from '../operator-table.ts';
@@ -15,9 +15,9 @@ import { cancelViews } from '../passes/cancel-views.ts';
 import { extractGraph } from '../passes/extract-graph.ts';
 import { optimize } from '../passes/optimize.ts';
 import { removeDead } from '../passes/remove-dead.ts';
-import { product, zero } from '../shape.ts';
+import { zero } from '../shape.ts';
 import { SizeEnvironment } from '../size-environment.ts';
-import { frozenNodes } from './frozen-nodes.ts';
+import { bytesOf, bytesOfInputs, frozenNodes } from './frozen-nodes.ts';
 import { packProducts } from './pack-products.ts';
 import type { Packing } from './pack-products.ts';
 
@@ -126,15 +126,36 @@ class Splitting {
         this.#folded.set(key, next);
       else if ('args' in node) open.push(...valuesOf(node.args));
     }
+    this.#giveUpLarger();
+  }
+
+  /** Cheap values of the same inputs that are larger than these together are computed at every call. */
+  #giveUpLarger(): void {
+    const bySources = new Map<string, [string, ValueRef][]>();
+    for (const [key, value] of this.#folded) {
+      const node = at(this.#graph.nodes, value.node);
+      if (node.kind !== 'call' || !Object.hasOwn(pointwise, node.target)) continue;
+      const sources = (this.#sources.get(value.node) ?? []).join();
+      bySources.set(sources, [...(bySources.get(sources) ?? []), [key, value]]);
+    }
+    for (const all of bySources.values()) {
+      const bytes = all.reduce(
+        (sum, [, { node, result }]) => sum + bytesOf(at(at(this.#graph.nodes, node).results, result)),
+        0,
+      );
+      if (bytes > this.#bytesOfSources(at(all, 0)[1].node)) for (const [key] of all) this.#folded.delete(key);
+    }
+  }
+
+  #bytesOfSources(node: number): number {
+    return bytesOfInputs(this.#graph, this.#sources.get(node) ?? []);
   }
 
   #isWorthKeeping(node: GraphNode, value: ValueRef): boolean {
     if (node.kind !== 'call') return false;
     if (this.#panels.has(valueKey(value))) return true;
     if (this.#viewOf(value) !== undefined) return false;
-    const sources = this.#sources.get(value.node) ?? [];
-    const given = sources.map((position) => bytesOf(at(at(this.#placeholders, position).results, 0)));
-    return bytesOf(at(node.results, value.result)) <= given.reduce((sum, bytes) => sum + bytes, 0);
+    return bytesOf(at(node.results, value.result)) <= this.#bytesOfSources(value.node);
   }
 
   /** The layout of a value that lies in the memory of what it is a view of; undefined: it has memory of its own. */
@@ -175,9 +196,4 @@ class Splitting {
     const cleared = removeDead(cancelViews({ ...graph, nodes }));
     return { graph: cleared, inputs: inputs.map(({ node }) => get(this.#places, node)) };
   }
-}
-
-function bytesOf({ shape, dtype }: { readonly shape: Meta['shape']; readonly dtype: DType }): number {
-  const count = product(shape);
-  return count.kind === 'int' ? count.value * dtypeInfo[dtype].bytes : Number.POSITIVE_INFINITY;
 }

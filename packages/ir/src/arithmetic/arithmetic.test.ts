@@ -1,6 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import { parseIndex } from '@tsinductor/testing';
 import type { Extents } from '@tsinductor/testing';
+import type { Index } from '../index-expr.ts';
 import { printIndex } from '../print/print-index.ts';
 import { coefficientOf } from './linear-form.ts';
 import { freeAxes, freeSizes } from './query.ts';
@@ -126,6 +127,18 @@ describe('queries', () => {
     expect(rangeOf(parseIndex('i * 4 + j - 1', constant))).toEqual({ min: -1, max: 30 });
     expect(rangeOf(parseIndex('s0 - 1 - i', symbolic))).toEqual({ min: 0, max: null });
     expect(rangeOf(parseIndex('i % 5 * 2', constant))).toEqual({ min: 0, max: 8 });
+  });
+  test('the range of quotients within each other is found in time that grows with their depth', () => {
+    const [i, size] = [axisIndex({ name: 'i', extent: sizeSymbol('s0', 2) }), sizeSymbol('s1', 2)];
+    let nested: Index = i;
+    // A sum asks for the range of each of its factors several times, and so does the one around it.
+    for (let depth = 0; depth < 24; depth += 1)
+      nested = {
+        kind: 'floorDiv',
+        dividend: { kind: 'sum', items: [i, { kind: 'product', items: [nested, size] }] },
+        divisor: size,
+      };
+    expect(rangeOf(nested)).toEqual({ min: 0, max: null });
   });
   test('substitution is canonical again and keeps what it does not touch', () => {
     const flat = parseIndex('i * 4 + j', constant);

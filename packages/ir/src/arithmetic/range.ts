@@ -33,6 +33,34 @@ export function boundsOf(index: Index): Interval {
       return interval(0, Math.max(0, boundsOf(index.axis.extent).high - 1));
     case 'indirect':
       return interval(0, Math.max(0, boundsOf(index.extent).high - 1));
+    case 'sum':
+    case 'product':
+    case 'min':
+    case 'max':
+    case 'floorDiv':
+    case 'mod':
+      return boundsOfComputed(index);
+  }
+}
+
+type Computed = Exclude<Index, { readonly kind: 'int' | 'size' | 'axis' | 'indirect' }>;
+
+/**
+ * The bounds of expressions that have been asked for. Those of a sum ask for those of its factors several times over, and quotients of
+ * quotients lie within each other: without this the time doubles with each level.
+ */
+const known = new WeakMap<Computed, Interval>();
+
+function boundsOfComputed(index: Computed): Interval {
+  const before = known.get(index);
+  if (before !== undefined) return before;
+  const bounds = findBounds(index);
+  known.set(index, bounds);
+  return bounds;
+}
+
+function findBounds(index: Computed): Interval {
+  switch (index.kind) {
     case 'floorDiv':
       return quotientBounds(boundsOf(index.dividend), divisorBounds(index.divisor));
     case 'mod': {

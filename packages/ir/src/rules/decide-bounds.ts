@@ -4,10 +4,13 @@
 //
 // In: a node. Out: one that computes the same bits at every point; the node itself where nothing is decided.
 import { at } from '@tsinductor/base';
+import { BodyBuilder } from '../body/body-builder.ts';
 import { mapNodeBodies } from '../body/map-node.ts';
+import { replayBody } from '../body/replay-body.ts';
 import { indexOfOp } from '../body/index-arithmetic.ts';
 import { BoundsFinder, decidedBy, liesWithin } from '../body/scalar-bounds.ts';
 import type { BoundsReach } from '../body/scalar-bounds.ts';
+import type { Index } from '../index-expr.ts';
 import type { LoopNode } from '../loop.ts';
 import type { Body } from '../scalar.ts';
 import { bodiesOf } from '../verify/verify-program.ts';
@@ -21,6 +24,12 @@ export const decideBounds = (node: LoopNode, reach: BoundsReach): LoopNode =>
   bodiesOf(node).some((body) => isDecided(body, reach))
     ? mapNodeBodies(node, {}, { bounds: reach, rules: logic })
     : node;
+
+/** A body at some points of its axes only: `map` says where these are. */
+export function decideBodyAt(body: Body, map: ReadonlyMap<string, Index>): Body {
+  const builder = new BodyBuilder({ bounds: 'indices', rules: logic });
+  return builder.finish(replayBody(body, builder, { map }).results);
+}
 
 function isDecided({ nodes }: Body, reach: BoundsReach): boolean {
   const finder = new BoundsFinder((id) => at(nodes, id), reach);

@@ -387,6 +387,7 @@ export { divided, roots } from './divided-case.ts';
 export { filled } from './filled-case.ts';
 export { scannedIntegers, scannedPositions, scannedProducts, scannedTwice } from './long-scan-case.ts';
 export { halved } from './halved-case.ts';
+export { attention } from './attention-case.ts';
 export { heads } from './heads-case.ts';
 export { doubledAndSummed } from './regions-case.ts';
 export { product } from './product-case.ts';

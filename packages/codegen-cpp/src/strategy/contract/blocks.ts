@@ -229,6 +229,7 @@ function eachPart(nest: Nest, parts: Parts, part: (from: Index, points: Index) =
     return;
   }
   const variable = nest.writer.fresh(name);
+  nest.memory.multiples.set(variable, step);
   const body = nest.writer.block([variable], () => {
     const from = named(variable, extent);
     const isEven = end === extent && known !== undefined && known % step === 0;

@@ -1,4 +1,4 @@
-// Which columns of a block of rows a chain of products computes, where a mask leaves out others (see chain-mask.ts): whole panels of the
+// Which columns of a block of rows a chain of products computes, where a mask leaves out others (`columnBounds` of codegen): whole panels of the
 // first product, and no others where a product by 0 would not be 0. The loops over a row run over those alone.
 import { invariant } from '@tsinductor/base';
 import { nodesBelow, staticValue } from '@tsinductor/codegen';

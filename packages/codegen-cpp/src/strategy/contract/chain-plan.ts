@@ -2,13 +2,12 @@
 // order, what one step leaves for another, and how many rows a block has.
 import { at, invariant } from '@tsinductor/base';
 import type { DType } from '@tsinductor/base';
-import { nodesBelow, staticValue, touches, typicalValue } from '@tsinductor/codegen';
+import { columnBounds, columnOf, nodesBelow, staticValue, touches, typicalValue } from '@tsinductor/codegen';
+import type { ColumnBounds, IsFinite } from '@tsinductor/codegen';
 import { coefficientOf, equal, int } from '@tsinductor/ir';
 import type { Axis, BufferId, LoopBand, LoopNode, LoopTree, NodeRef } from '@tsinductor/ir';
 import { nodeAt } from '../plan/planning.ts';
 import type { Planning } from '../plan/planning.ts';
-import { columnBounds, columnOf } from './chain-mask.ts';
-import type { ColumnBounds, IsFinite } from './chain-mask.ts';
 import { moderateValues } from './chain-values.ts';
 import type { MapNode } from './epilogue.ts';
 import { orient, planProduct } from './plan.ts';

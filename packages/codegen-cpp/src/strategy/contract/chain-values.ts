@@ -15,10 +15,10 @@
 // total     a sum of shares: 1 or more
 import { at } from '@tsinductor/base';
 import type { DType } from '@tsinductor/base';
+import { columnOf, isDiagonal, loadedBy } from '@tsinductor/codegen';
+import type { Between, IsFinite } from '@tsinductor/codegen';
 import { axisIndex, printIndex, substitute } from '@tsinductor/ir';
 import type { Body, BufferId, LoopNode, Scalar, ScalarId } from '@tsinductor/ir';
-import { columnOf, isDiagonal, loadedBy } from './chain-mask.ts';
-import type { Between, IsFinite } from './chain-mask.ts';
 
 type Range = 'moderate' | 'some' | 'low' | 'shift' | 'lowShift' | 'share' | 'part' | 'parts' | 'total' | 'unknown';
 

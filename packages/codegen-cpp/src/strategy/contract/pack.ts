@@ -11,7 +11,7 @@ import { vectorLoop } from '../write/loops.ts';
 import type { Vector } from '../write/loops.ts';
 import type { Nest } from '../write/nest.ts';
 import type { AxisPart } from './in-threads.ts';
-import { converted, operandName, placeAt } from './operands.ts';
+import { converted, operandName, placeAt, productAt } from './operands.ts';
 import type { Packed, Product } from './operands.ts';
 import { stepAlong } from './plan.ts';
 import type { Operand } from './plan.ts';
@@ -30,41 +30,67 @@ interface Panels extends Packing {
 }
 
 /** Panel p of the columns starts at p * panelWidth * plan.depth * plan.taps. */
-export function packB(nest: Nest, { product, columns, from, depth, buffer, first }: Panels): void {
+export function packB(nest: Nest, panels: Panels): void {
+  const { product, from, depth } = panels;
   const { plan, oriented } = product;
-  const { n, node } = oriented;
-  const {
-    operand: b,
-    other: k,
-    ...points
-  } = plan.tapsWithin
-    ? withTaps(product, { from, depth })
-    : {
-        operand: oriented.b,
-        other: oriented.k,
-        from,
-        depth,
-      };
+  const { b, k, taps } = oriented;
+  if (!plan.tapsWithin) {
+    packPanels(nest, panels, { along: { operand: b, other: k, from, depth }, tap: 0, taps: 1 });
+    return;
+  }
+  if (b.element === undefined) {
+    packPanels(nest, panels, { along: withTaps(product, { from, depth }), tap: 0, taps: 1 });
+    return;
+  }
+  const [axis] = taps;
+  for (let tap = 0; tap < plan.taps; tap += 1) {
+    const here = productAt(product, new Map(axis === undefined ? [] : [[axis.name, int(tap)]]));
+    packPanels(
+      nest,
+      { ...panels, product: here },
+      { along: { operand: b, other: k, from, depth }, tap, taps: plan.taps },
+    );
+  }
+}
+
+/** Rows of panels: every one, or every so many of them from the one of a tap on. */
+interface PackedRows {
+  readonly along: Along;
+  readonly tap: number;
+  readonly taps: number;
+}
+
+function packPanels(nest: Nest, { product, columns, buffer, first }: Panels, { along, tap, taps }: PackedRows): void {
+  const { plan, oriented } = product;
+  const { b, n, k } = oriented;
   const panelWidth = plan.vectors * plan.lanes;
+  const turns = plan.lanes > 1 && stepAlong(b, k) === 1 && stepAlong(b, n) !== 1;
+  const isCopied = b.element === undefined && b.dtype === oriented.node.accumulate;
+  const pitch = Math.ceil(plan.depth / plan.lanes) * plan.lanes;
+  const scratch = turns && !isCopied ? scratchOf(nest, oriented, plan.lanes * pitch) : undefined;
   const name = nest.writer.fresh(n.name);
   const body = nest.writer.block([name], () => {
     const column = named(name, n.extent);
     const start = multiply(difference(column, columns.from), int(plan.depth * plan.taps));
-    const base = add(start, multiply(first, int(panelWidth)));
+    const base = add(start, add(multiply(first, int(panelWidth)), int(tap * panelWidth)));
     const extent = staticValue(n.extent);
     const present =
       extent !== undefined && extent % panelWidth === 0
         ? int(panelWidth)
         : minimum(int(panelWidth), difference(columns.to, column));
-    const copy = { operand: b, along: n, other: k, product };
-    const turns = plan.lanes > 1 && stepAlong(b, k) === 1 && stepAlong(b, n) !== 1;
-    if (turns && b.element === undefined && b.dtype === node.accumulate) {
-      transposed(nest, { ...copy, start: column, count: present, ...points }, { buffer, base, step: panelWidth });
-    } else {
-      rowsOf(nest, { ...copy, start: column, count: present, ...points }, { buffer, base, step: panelWidth });
-    }
+    const copy = { along: n, product, start: column, count: present, ...along };
+    const target = { buffer, base, step: panelWidth * taps };
+    if (!turns) rowsOf(nest, copy, target);
+    else if (scratch === undefined) transposed(nest, copy, target);
+    else throughScratch(nest, copy, { target, scratch, pitch });
   });
   nest.writer.emit({ kind: 'for', name, from: columns.from, to: columns.to, step: panelWidth, body });
+}
+
+function scratchOf({ writer }: Nest, { node }: Product['oriented'], size: number): string {
+  const name = writer.fresh('turned');
+  writer.emit({ kind: 'scratch', name, dtype: node.accumulate, size });
+  return name;
 }
 
 type Along = Pick<Copy, 'operand' | 'other' | 'from' | 'depth'>;
@@ -192,6 +218,43 @@ function computePoint(
   const inBatch: Frame = { axes: new Map(product.batch), lane: vector.lane };
   const frame = bindAxis(bindAxis(inBatch, other.name, add(from, row)), along.name, add(start, vector.at));
   return widen(at(evaluateBody(element, evaluationAt(nest, frame)), 0), lanes, nest.writer);
+}
+
+interface Scratch {
+  readonly target: Target;
+  readonly scratch: string;
+  /** Elements from one column in scratch to the next. */
+  readonly pitch: number;
+}
+
+/** k lies side by side, and elements are computed or widened: vectors along it go to scratch, for as many columns as a vector has, and are transposed from there. */
+function throughScratch(nest: Nest, copy: Copy, { target, scratch, pitch }: Scratch): void {
+  const { writer } = nest;
+  const { along, other, product, count } = copy;
+  const { lanes } = product.plan;
+  const name = writer.fresh(along.name);
+  const body = writer.block([name], () => {
+    const column = named(name, count);
+    const columns = partOf(count, { at: column, tile: lanes });
+    const rows = { start: copy.from, count: copy.depth, from: add(copy.start, column), depth: columns };
+    rowsOf(nest, { ...copy, along: other, other: along, ...rows }, { buffer: scratch, base: int(0), step: pitch });
+    const row = writer.fresh(other.name);
+    const inner = writer.block([row], () => {
+      const place = named(row, copy.depth);
+      const to = add(add(target.base, multiply(place, int(target.step))), column);
+      writer.emit({
+        kind: 'transpose',
+        dtype: product.oriented.node.accumulate,
+        from: { buffer: scratch, at: place, step: int(pitch) },
+        to: { buffer: target.buffer, at: to, step: int(target.step) },
+        rows: columns,
+        columns: partOf(copy.depth, { at: place, tile: lanes }),
+        tile: lanes,
+      });
+    });
+    writer.emit({ kind: 'for', name: row, from: int(0), to: copy.depth, step: lanes, body: inner });
+  });
+  writer.emit({ kind: 'for', name, from: int(0), to: count, step: lanes, body });
 }
 
 /** k lies side by side: tiles of lanes x lanes, transposed in registers. */

@@ -101,10 +101,15 @@ export function formOf({ choices }: Planning, oriented: Oriented): ProductForm {
     (axis) => staticValue(axis.extent) !== undefined,
   );
   if ((known && volume(oriented) < choices.plainVolume) || !isAffine(oriented)) return 'plain';
-  if (oriented.taps.length > 0) return 'tiles';
-  if (favoursDots(choices, oriented)) return 'dots';
-  return isRowTimesRows(choices, oriented) ? 'rows' : 'tiles';
+  const hasTaps = oriented.taps.length > 0;
+  if (!hasTaps && favoursDots(choices, oriented)) return 'dots';
+  const mayBeRows = !hasTaps || isInterleaved(oriented);
+  return mayBeRows && isRowTimesRows(choices, oriented) ? 'rows' : 'tiles';
 }
+
+/** Whether taps are those of elements that lie interleaved in b (scheduler/interleaved), of which a reduction takes one after the other. */
+const isInterleaved = ({ b, taps }: Oriented): boolean =>
+  b.element !== undefined && taps.length === 1 && taps.every((tap) => stepAlong(b, tap) === 0);
 
 const isAffine = ({ a, b, k }: Oriented): boolean => stepAlong(a, k) !== undefined || stepAlong(b, k) !== undefined;
 
@@ -287,8 +292,10 @@ const FEW_ROWS = 4;
 const isAlone = ({ group }: Pick<Planning, 'group'>): boolean =>
   group.nodes.filter((node) => node.kind === 'contract').length === 1;
 
-/** Whether b lies across its columns, with the taps of each point of k side by side. */
-function hasTapsWithin({ b, n, k, taps, node }: Oriented): boolean {
+/** Whether b lies across its columns, with the taps of each point of k side by side; or in one element, as interleaved ones do. */
+function hasTapsWithin(oriented: Oriented): boolean {
+  const { b, n, k, taps, node } = oriented;
+  if (isInterleaved(oriented)) return true;
   if (taps.length === 0 || b.element !== undefined || b.dtype !== node.accumulate || stepAlong(b, n) === 1)
     return false;
   const axes = [k, ...taps];
@@ -307,15 +314,17 @@ interface Blocking {
 /** What a block has of k and of taps. */
 function blockOf(
   choices: Choices,
-  { k, taps }: Oriented,
+  { b, k, taps }: Oriented,
   { bytes, tapsWithin, panelWidth }: Blocking,
 ): Pick<ProductPlan, 'depth' | 'taps'> {
   // All rows of places use a panel, and sums of so many are large: the fewest blocks.
-  const points = Math.max(depthFor(choices, undefined, bytes), Math.floor(choices.windowBytes / panelWidth / bytes));
+  const deep = depthFor(choices, undefined, bytes);
+  const isComputed = b.element !== undefined;
+  const points = isComputed ? deep : Math.max(deep, Math.floor(choices.windowBytes / panelWidth / bytes));
   if (tapsWithin) {
     const count = typicalPoints(taps);
     const most = Math.max(8, Math.floor(points / count));
-    return { depth: evenDepth(typicalValue(k.extent), most), taps: count };
+    return { depth: evenDepth(typicalValue(k.extent), most, isComputed ? groupDepth : 8), taps: count };
   }
   const depth = depthFor(choices, staticValue(k.extent), bytes);
   const length = staticValue(k.extent);
@@ -330,10 +339,13 @@ function depthFor({ contractDepth }: Choices, length: number | undefined, bytes:
   return length === undefined ? most : evenDepth(length, most);
 }
 
-function evenDepth(length: number, most: number): number {
+function evenDepth(length: number, most: number, unit = 8): number {
   const blocks = Math.max(1, Math.ceil(length / most));
-  return Math.max(8, Math.ceil(Math.ceil(length / blocks) / 8) * 8);
+  return Math.max(unit, Math.ceil(Math.ceil(length / blocks) / unit) * unit);
 }
+
+/** A block of what is computed of groups with a scale each has whole groups, so that a vector has one scale. */
+const groupDepth = 64;
 
 interface Packing {
   readonly extents: Extents;

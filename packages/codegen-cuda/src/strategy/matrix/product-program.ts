@@ -2,15 +2,15 @@
 // one tile of the result. Both operands are read where they lie, tile by tile along what is summed over; what follows is computed of
 // the sums before anything is stored.
 import { at, dtypeInfo, get } from '@tsinductor/base';
-import { isMultipleOf } from '@tsinductor/codegen';
 import { tileSize, tileUses, verifyBlockProgram } from '@tsinductor/ir';
-import type { Axis, BlockProgram, BufferId, Index, Tile, TileNode } from '@tsinductor/ir';
+import type { BlockProgram, BufferId, Index, Tile, TileNode } from '@tsinductor/ir';
 import { pointwise } from '@tsinductor/ops';
 import { keptCost } from '../../block/bind-block.ts';
 import { overProduct } from './product.ts';
 import type { BufferFacts, MatrixProduct } from './product.ts';
+import type { WrittenProgram } from './program-kernel.ts';
 import { TileExpressions } from './tile-expressions.ts';
-import type { ProductArgument, TilePlace } from './tile-expressions.ts';
+import type { Side, TilePlace } from './tile-expressions.ts';
 
 /** What one program instance computes, and by how many warps. */
 export interface ProductTile {
@@ -22,13 +22,7 @@ export interface ProductTile {
   readonly stages: number;
 }
 
-export interface ProductProgram {
-  readonly program: BlockProgram;
-  /** What stands for each parameter. */
-  readonly arguments: readonly ProductArgument[];
-}
-
-export function productProgram(product: MatrixProduct, tile: ProductTile, facts: BufferFacts): ProductProgram {
+export function productProgram(product: MatrixProduct, tile: ProductTile, facts: BufferFacts): WrittenProgram {
   const tiles = new TileExpressions(facts);
   new ProductWriter({ product, tile, facts, tiles }).write();
   const program: BlockProgram = {
@@ -40,13 +34,6 @@ export function productProgram(product: MatrixProduct, tile: ProductTile, facts:
   };
   verifyBlockProgram(program);
   return { program, arguments: tiles.arguments };
-}
-
-/** An axis in a tile: its points there, and whether each of them exists; undefined: all do. */
-interface Side {
-  readonly axis: Axis;
-  readonly points: Tile;
-  readonly inside: Tile | undefined;
 }
 
 interface Writing {
@@ -71,43 +58,21 @@ class ProductWriter {
 
   write(): void {
     const { rows, columns } = this.#product;
-    const { builder } = this.#tiles;
-    const batch = this.#batch();
-    const number = (axis: 0 | 1): Tile =>
-      builder.cast(builder.op({ op: 'programId', attrs: { axis }, args: [] }), 'i64');
+    const batch = this.#tiles.batch(this.#product.batch);
     const first = (axis: 0 | 1, step: number): Tile =>
-      this.#tiles.apply('mul', [number(axis), this.#tiles.number(step)]);
-    const right = this.#side(columns, { first: first(0, this.#tile.columns), count: this.#tile.columns, across: true });
-    const left = this.#side(rows.axis, { first: first(1, this.#tile.rows), count: this.#tile.rows, across: false });
+      this.#tiles.apply('mul', [this.#tiles.programId(axis), this.#tiles.number(step)]);
+    const right = this.#tiles.side(columns, {
+      first: first(0, this.#tile.columns),
+      count: this.#tile.columns,
+      across: true,
+    });
+    const left = this.#tiles.side(rows.axis, {
+      first: first(1, this.#tile.rows),
+      count: this.#tile.rows,
+      across: false,
+    });
     const sum = this.#sum({ left, right, batch });
     this.#follow({ left, right, batch }, sum);
-  }
-
-  /** The batch's point, which is one for the whole tile. */
-  #batch(): ReadonlyMap<string, Tile> {
-    const { builder } = this.#tiles;
-    const axes = new Map<string, Tile>();
-    let rest = builder.cast(builder.op({ op: 'programId', attrs: { axis: 2 }, args: [] }), 'i64');
-    for (const { name, extent } of this.#product.batch.toReversed()) {
-      const isFirst = name === this.#product.batch[0]?.name;
-      const size = this.#tiles.size(extent);
-      axes.set(name, isFirst ? rest : this.#tiles.apply('remainder', [rest, size]));
-      if (!isFirst) rest = this.#tiles.apply('divFloor', [rest, size]);
-    }
-    return axes;
-  }
-
-  /** `count` points of an axis from `first` on, along the columns of a tile or along its rows. */
-  #side(
-    axis: Axis,
-    { first, count, across }: { readonly first: Tile; readonly count: number; readonly across: boolean },
-  ): Side {
-    const { builder } = this.#tiles;
-    const range = builder.cast(builder.op({ op: 'arange', attrs: { start: 0, end: count }, args: [] }), 'i64');
-    const points = this.#tiles.apply('add', [first, builder.reshape(range, across ? [1, count] : [count, 1])]);
-    const isWhole = isMultipleOf(axis.extent, count);
-    const inside = isWhole ? undefined : this.#tiles.apply('lt', [points, this.#tiles.size(axis.extent)]);
-    return { axis, points, inside };
   }
 
   /** The sums of products, in f32. */
@@ -121,14 +86,9 @@ class ProductWriter {
     const induction = builder.fresh({ dtype: 'i64', shape: [] });
     const carried = builder.fresh({ dtype: 'f32', shape });
     const { region, value } = builder.region(() => {
-      const operand = (place: Index, buffer: BufferId, sides: readonly [Side, Side]): Tile => {
-        const axes = new Map([...batch, ...sides.map(({ axis, points }): [string, Tile] => [axis.name, points])]);
-        const offsets = this.#tiles.index(overProduct(place, this.#product), axes);
-        const inside = this.#tiles.both(sides.map((side) => side.inside));
-        const whole = [0, 1].map((axis) => Math.max(...sides.map(({ points }) => at(points.shape, axis))));
-        return this.#tiles.load(buffer, { offsets: builder.broadcast(offsets, whole), inside });
-      };
-      const inner = (across: boolean): Side => this.#side(depth.axis, { first: induction, count: step, across });
+      const operand = (place: Index, buffer: BufferId, sides: readonly [Side, Side]): Tile =>
+        this.#tiles.matrix(buffer, overProduct(place, this.#product), { axes: batch, sides });
+      const inner = (across: boolean): Side => this.#tiles.side(depth.axis, { first: induction, count: step, across });
       const x = operand(node.a.at, node.a.buffer, [left, inner(true)]);
       const y = operand(node.b.at, node.b.buffer, [inner(false), right]);
       return builder.op({ op: 'dot', attrs: { precision: 'ieee' }, args: [x, y, carried] });
@@ -184,13 +144,9 @@ class ProductWriter {
     place: TilePlace,
   ): void {
     if (!this.#product.stored.has(buffer)) return;
-    const { builder } = this.#tiles;
     const shape = [this.#tile.rows, this.#tile.columns];
-    const [where, what, mask] = [this.#tiles.index(place.resolve(offsets), place.axes), value, place.inside(shape)].map(
-      (tile) => (tile === undefined ? undefined : builder.broadcast(tile, shape)),
-    );
-    const args = [where, what, mask].filter((tile) => tile !== undefined);
-    builder.act({ op: 'store', attrs: { param: this.#tiles.buffer(buffer) }, args });
+    const where = this.#tiles.index(place.resolve(offsets), place.axes);
+    this.#tiles.store(buffer, shape, { offsets: where, value, inside: place.inside(shape) });
   }
 }
 
@@ -201,7 +157,7 @@ interface Sides {
 }
 
 /** Bytes of shared memory that a program takes at most: the stages of its operands, or all tiles of the result that threads exchange. */
-export function sharedBytes({ program: { body } }: ProductProgram, { stages }: ProductTile): number {
+export function sharedBytes({ program: { body } }: WrittenProgram, { stages }: ProductTile): number {
   const uses = tileUses(body);
   const bytesOf = (nodes: readonly TileNode[]): number =>
     nodes.reduce((bytes, node) => {

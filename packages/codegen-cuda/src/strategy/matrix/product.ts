@@ -101,7 +101,7 @@ function isSmall({ m, n, over, batch }: Contract): boolean {
 }
 
 /** Whether all other nodes are maps of the product's elements, which are read where they are made. */
-function isFollowed(group: Group, node: Contract, maps: readonly MapNode[]): boolean {
+export function isFollowed(group: Pick<Group, 'nodes' | 'locals'>, node: Contract, maps: readonly MapNode[]): boolean {
   if (maps.length + 1 < group.nodes.length || group.nodes[0] !== node) return false;
   if (group.locals.some(({ kind }) => kind !== 'scalar')) return false;
   const places = new Map<BufferId, Index>();

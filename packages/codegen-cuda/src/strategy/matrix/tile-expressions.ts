@@ -6,7 +6,7 @@
 import { at, get } from '@tsinductor/base';
 import { isMultipleOf } from '@tsinductor/codegen';
 import { freeAxes, liveNodes, printIndex, rangeOf, TileBuilder } from '@tsinductor/ir';
-import type { BlockParam, Body, BufferId, Index, Scalar, ScalarId, Tile } from '@tsinductor/ir';
+import type { Axis, BlockParam, Body, BufferId, Index, Scalar, ScalarId, Tile } from '@tsinductor/ir';
 import type { PointwiseName } from '@tsinductor/ops';
 import { notWritten } from '../../errors.ts';
 import type { BufferFacts } from './product.ts';
@@ -22,6 +22,20 @@ export interface TilePlace {
   readonly resolve: (index: Index) => Index;
   /** Whether there is an element, in a tile of a shape; undefined: everywhere. */
   readonly inside: (shape: readonly number[]) => Tile | undefined;
+}
+
+/** An axis in a tile: its points there, and whether each of them exists; undefined: all do. */
+export interface Side {
+  readonly axis: Axis;
+  readonly points: Tile;
+  readonly inside: Tile | undefined;
+}
+
+/** `count` points of an axis from `first` on, along the columns of a tile or along its rows. */
+interface Points {
+  readonly first: Tile;
+  readonly count: number;
+  readonly across: boolean;
 }
 
 /** What an address or a size is looked at for being a multiple of, at most. */
@@ -200,11 +214,65 @@ export class TileExpressions {
     return this.builder.op({ op: 'load', attrs: { param: this.buffer(buffer) }, args });
   }
 
+  /** The number of this program along an axis of the grid. */
+  programId(axis: 0 | 1 | 2): Tile {
+    return this.builder.cast(this.builder.op({ op: 'programId', attrs: { axis }, args: [] }), 'i64');
+  }
+
+  /** The point of a batch that a program stands for: it is one for all of its tiles. */
+  batch(batch: readonly Axis[]): ReadonlyMap<string, Tile> {
+    const axes = new Map<string, Tile>();
+    let rest = this.programId(2);
+    for (const { name, extent } of batch.toReversed()) {
+      const isFirst = name === batch[0]?.name;
+      const size = this.size(extent);
+      axes.set(name, isFirst ? rest : this.apply('remainder', [rest, size]));
+      if (!isFirst) rest = this.apply('divFloor', [rest, size]);
+    }
+    return axes;
+  }
+
+  side(axis: Axis, { first, count, across }: Points): Side {
+    const { builder } = this;
+    const range = builder.cast(builder.op({ op: 'arange', attrs: { start: 0, end: count }, args: [] }), 'i64');
+    const points = this.apply('add', [first, builder.reshape(range, across ? [1, count] : [count, 1])]);
+    const isWhole = isMultipleOf(axis.extent, count);
+    const inside = isWhole ? undefined : this.apply('lt', [points, this.size(axis.extent)]);
+    return { axis, points, inside };
+  }
+
+  /** A tile of a matrix with these sides, zeros outside of it; `axes` are the others that its places depend on. */
+  matrix(buffer: BufferId, place: Index, { axes, sides }: MatrixPlace): Tile {
+    const all = new Map([...axes, ...sides.map(({ axis, points }): [string, Tile] => [axis.name, points])]);
+    const inside = this.both(sides.map((side) => side.inside));
+    const whole = [0, 1].map((axis) => Math.max(...sides.map(({ points }) => at(points.shape, axis))));
+    return this.load(buffer, { offsets: this.builder.broadcast(this.index(place, all), whole), inside });
+  }
+
+  /** Writes a tile, or what repeats to one, to a buffer's elements there. */
+  store(buffer: BufferId, shape: readonly number[], { value, offsets, inside }: Stored): void {
+    const args = [offsets, value, inside].flatMap((tile) =>
+      tile === undefined ? [] : [this.builder.broadcast(tile, shape)],
+    );
+    this.builder.act({ op: 'store', attrs: { param: this.buffer(buffer) }, args });
+  }
+
   /** Where all of them hold; undefined is everywhere. */
   both(tests: readonly (Tile | undefined)[]): Tile | undefined {
     const given = tests.filter((test) => test !== undefined);
     return given.length === 0 ? undefined : given.reduce((left, right) => this.apply('logicalAnd', [left, right]));
   }
+}
+
+interface MatrixPlace {
+  readonly axes: ReadonlyMap<string, Tile>;
+  readonly sides: readonly Side[];
+}
+
+interface Stored {
+  readonly value: Tile;
+  readonly offsets: Tile;
+  readonly inside: Tile | undefined;
 }
 
 interface Within {

@@ -5,6 +5,7 @@ import type { RecordStore } from '@tsinductor/cache';
 import type { ContractPatch } from '@tsinductor/codegen-cpp';
 import type { Announcer } from '../announcer.ts';
 import { buildFingerprint } from '../build-fingerprint.ts';
+import type { NativeMachine } from '../machine.ts';
 import type { Decided, Tuning } from './tune-contractions.ts';
 
 /** A candidate with its time, or why it is out of the question. */
@@ -24,15 +25,7 @@ export class ContractionRecords implements Disposable {
 
   /** `key`: of the group, as code is made of it. */
   constructor(key: string, { builder, machine }: Tuning) {
-    const { isaReport, isa, caches, threads, toolchain } = machine;
-    const place = {
-      cpu: isaReport.cpu,
-      isa,
-      caches,
-      threads,
-      compiler: toolchain.fingerprint,
-      build: buildFingerprint,
-    };
+    const place = placeOf(machine);
     this.#problem = stableHash({ kind: 'contraction', key, ...place });
     this.#store = builder.tuningRecords(stableHash({ kind: 'contractions', ...place }));
     this.#keep = keepingIn(this.#store, this.#problem, builder.announcer);
@@ -67,6 +60,22 @@ export class ContractionRecords implements Disposable {
   }
 }
 
+/** What a time holds for: the machine, its compiler, and what writes the code. */
+export const placeOf = ({
+  isaReport,
+  isa,
+  caches,
+  threads,
+  toolchain,
+}: NativeMachine): Readonly<Record<string, unknown>> => ({
+  cpu: isaReport.cpu,
+  isa,
+  caches,
+  threads,
+  compiler: toolchain.fingerprint,
+  build: buildFingerprint,
+});
+
 type Keeping = (configuration: string, record: unknown) => void;
 
 /** Writes records of a problem. One that cannot be written is told, once: what was measured holds for this process all the same. */
@@ -83,7 +92,9 @@ export const keepingIn =
 
 const nameOf = (patch: ContractPatch): string => stableHash(patch);
 
-const fieldsOf = (record: unknown): Readonly<Record<string, unknown>> =>
+/** The fields of a record, which may be anything. */
+export const fieldsOf = (record: unknown): Readonly<Record<string, unknown>> =>
   typeof record === 'object' && record !== null ? (record as Readonly<Record<string, unknown>>) : {};
 
-const isTime = (value: unknown): value is number => typeof value === 'number' && value > 0 && Number.isFinite(value);
+export const isTime = (value: unknown): value is number =>
+  typeof value === 'number' && value > 0 && Number.isFinite(value);

@@ -6,6 +6,8 @@ export interface TimedBuffer {
   readonly isFloat: boolean;
   /** Whether it is only read: such memory lies cold, as weights do. */
   readonly isRead: boolean;
+  /** What is in it, in base64; what is in any other, if absent. */
+  readonly contents?: string;
 }
 
 export interface TimingJob {

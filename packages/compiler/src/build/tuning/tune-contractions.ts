@@ -18,7 +18,7 @@ import { ContractionRecords } from './contraction-records.ts';
 import type { Measured } from './contraction-records.ts';
 import { describeTuning } from './describe-tuning.ts';
 import { NearestRecords } from './nearest-record.ts';
-import { timeEntries } from './time-entries.ts';
+import { timedEntries } from './trial-library.ts';
 import { keyOfTrial, trialOf } from './trial-schedule.ts';
 
 export interface Tuning {
@@ -34,9 +34,6 @@ const lastLook = 250;
 
 /** A candidate is taken where it takes so much less time: what is closer a clock does not tell apart. */
 const leastGain = 0.03;
-
-/** What is read goes through so many times the last-level cache. */
-const coldCaches = 2;
 
 /** Of attention, whose group has two products, and of everything else. */
 const spaceOf = ({ nodes }: Group, config: Config): Config['maxAutotuneGemmSearchSpace'] =>
@@ -280,26 +277,4 @@ interface Descended {
   readonly best: Measured;
   /** The walk, a line for each step. */
   readonly text: readonly string[];
-}
-
-interface Timing {
-  readonly entries: readonly string[];
-  readonly milliseconds: number;
-}
-
-function timedEntries(
-  { library, buffers }: Candidates,
-  timing: Timing,
-  { builder, machine, config }: Tuning,
-): ReturnType<typeof timeEntries> {
-  const { maxAutotuneSubprocResultTimeoutSeconds: seconds } = config;
-  const job = {
-    ...timing,
-    library: library(),
-    bridge: builder.bridgePath(machine),
-    buffers,
-    threads: machine.threads,
-    coldBytes: coldCaches * machine.caches.last,
-  };
-  return timeEntries(job, seconds);
 }

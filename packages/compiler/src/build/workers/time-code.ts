@@ -44,9 +44,10 @@ function median(times: readonly number[]): number {
 
 type Block = ReturnType<Bridge['allocate']>;
 
-function filledBlock(bridge: Bridge, { bytes, isFloat }: TimedBuffer): Block {
+function filledBlock(bridge: Bridge, { bytes, isFloat, contents }: TimedBuffer): Block {
   const block = bridge.allocate(Math.max(1, bytes));
-  fillForTrial(block.buffer, isFloat);
+  if (contents === undefined) fillForTrial(block.buffer, isFloat);
+  else new Uint8Array(block.buffer).set(Buffer.from(contents, 'base64'));
   return block;
 }
 

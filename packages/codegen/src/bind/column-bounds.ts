@@ -4,7 +4,7 @@
 //
 // Nodes are evaluated in part, for a column so far away that the mask excludes it: what the mask puts there is -Infinity, which a
 // maximum passes over; of which, less the largest of the row, exp makes 0, which a sum passes over; and 0 times one over that sum is 0.
-// What the second product would multiply by 0 is left out where that is 0 (chain-finite.ts).
+// What the second product would multiply by 0 may be left out where that is 0: who leaves it out sees to it that it is.
 import { at } from '@tsinductor/base';
 import { add, axisIndex, coefficientOf, equal, int, subtract, substitute } from '@tsinductor/ir';
 import type { Axis, Body, BufferId, Index, LoopNode, Scalar, ScalarId } from '@tsinductor/ir';
