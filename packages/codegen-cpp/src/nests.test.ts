@@ -54,6 +54,7 @@ const small: readonly Case[] = [
   cases.shorter([3, 17], [4, 18]),
   cases.product({ m: 13, n: 18, k: 21, dtype: 'f16' }),
   ...cases.smallWindows,
+  ...cases.interleavedCases,
   cases.sorted({ rows: 3, columns: 37 }),
   cases.sorted({ rows: 5, columns: 30, dtype: 'i64', descending: true, areColumns: true }),
   cases.sorted({ rows: 2, columns: 300, kept: 4, dtype: 'f16', descending: true }),

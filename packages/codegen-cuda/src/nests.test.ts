@@ -85,6 +85,7 @@ const large: readonly Case[] = [
   cases.product({ m: 20, n: 33, k: 70, dtype: 'f16' }),
   cases.product({ m: 20, n: 33, k: 40, dtype: 'bf16', transposed: 'b' }),
   cases.product({ m: 40, n: 33, k: 50, dtype: 'i32' }),
+  ...cases.interleavedCases,
 ];
 
 ring('kernels in the emulation', () => {

@@ -391,6 +391,7 @@ export { attention } from './attention-case.ts';
 export { heads } from './heads-case.ts';
 export { doubledAndSummed } from './regions-case.ts';
 export { product } from './product-case.ts';
+export { interleavedCases } from './interleaved-case.ts';
 export { largeWindows, smallWindows, windowed } from './windowed-case.ts';
 export { rotated } from './rotated-case.ts';
 export { shorter } from './shorter-case.ts';
