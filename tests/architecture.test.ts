@@ -32,6 +32,8 @@ const stateExceptions: Readonly<Record<string, string>> = {
   'packages/compiler/src/default-compiler.ts: defaultCompiler': 'the default compiler, made at the first compiled call',
   'packages/compiler/src/trace/inspected.ts: scriptTexts': 'texts of scripts, which belong to the process; bounded',
   'packages/tensor/src/process-state.ts: processState': 'recorder slot, default random generator, memory, open scopes',
+  'packages/ir/src/arithmetic/range.ts: known':
+    'bounds by expression, which decides them and never changes; held weakly',
   'packages/ops/src/convert.ts: word': 'scratch for reading bits, written and read within one call',
   'packages/ops/src/convert.ts: bitsOfWord': 'the same bytes as integers',
   'packages/ops/src/convert.ts: half': 'scratch for reading bits, written and read within one call',
