@@ -15,7 +15,7 @@ interface Interleaved {
 }
 
 /** x [m, 2 bytes] times the weight [n, bytes]. */
-export function interleaved({ m: rows, n: columns, bytes, group }: Interleaved): Case {
+function interleaved({ m: rows, n: columns, bytes, group }: Interleaved): Case {
   const maker = new ProgramMaker();
   const [m, n, half, k] = [axis('m', rows), axis('n', columns), axis('h', 2), axis('k', bytes)];
   const x = maker.buffer('x', 'input', { shape: [m.extent, int(2 * bytes)], dtype: 'f32' });
