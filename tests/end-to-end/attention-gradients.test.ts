@@ -55,6 +55,12 @@ const alibi: Attention = (q, k, v) =>
     scoreMod: (score, ...[, , i, j]) => score.sub(i.sub(j).abs().mul(0.1)),
     maskMod: (...[, , i, j]) => i.ge(j),
   });
+/** Scores are used both as they are, and as they become in the tiles of their product. */
+const polynomial: Attention = (q, k, v) =>
+  flexAttention(q, k, v, {
+    scoreMod: (score) => [1, 2, 3].reduce((x) => x.mul(x).mul(0.1).add(x), score.mul(0.1)),
+    maskMod: (...[, , i, j]) => i.ge(j),
+  });
 /** The first rows are masked whole. */
 const late: Attention = (q, k, v) => flexAttention(q, k, v, { maskMod: (...[, , i, j]) => i.sub(10).gt(j) });
 
@@ -96,6 +102,8 @@ const cases: readonly (readonly [string, Attention, Sizes])[] = [
   ['causal, more rows than columns', causal, { rows: 80, columns: 33 }],
   ['causal, of long rows', causal, { batch: [1, 4], rows: 700, width: 8 }],
   ['capped scores', capped, { rows: 40 }],
+  ['scores that are used twice, of several blocks of rows', polynomial, { rows: 300 }],
+  ['capped scores of several blocks of rows', capped, { rows: 300 }],
   ['a window', window, { rows: 70 }],
   ['scores that fall with the distance', alibi, { rows: 70 }],
   ['with what follows it', layer, { rows: 64, width: 16 }],

@@ -12,6 +12,7 @@ import type { FreshAxis } from './align.ts';
 import { branchesFrom } from './chain-branches.ts';
 import type { Branches } from './chain-branches.ts';
 import {
+  chainedRows,
   intoLoopsOf,
   intoSumOf,
   isWorthwhile,
@@ -26,9 +27,6 @@ import type { Cluster, Joining, Member, Outcome } from './cluster.ts';
 import type { Facts } from './facts.ts';
 import { bodyReads, hasAxis, isUnit } from './node-access.ts';
 import type { Chained, Chaining } from './product-chains.ts';
-
-/** The fewest points of the batch where a product sums over the rows: threads share these alone, as all rows are added in order. */
-const LEAST_POINTS = 4;
 
 export function branchChains(clusters: readonly Cluster[], facts: Facts, chaining: Chaining): Chained {
   if (!chaining.throughRows) return { clusters, decisions: [] };
@@ -238,7 +236,8 @@ function placeLast(last: Cluster, facts: Facts, { above, rows, ...joining }: Pla
   const byRows = isByRows ? intoLoopsOf(made, last, joining) : undefined;
   if (byRows !== undefined) return success({ members: byRows, rest: undefined });
   const points = joining.outer.reduce((count, { extent }) => count * numberOf(extent), 1) / numberOf(rows.extent);
-  if (!(points >= LEAST_POINTS)) return refusal(`the batch has fewer than ${String(LEAST_POINTS)} points`);
+  if (!(points >= chainedRows.leastMatrices))
+    return refusal(`the batch has fewer than ${String(chainedRows.leastMatrices)} points`);
   const [alone, ...maps] = last.nodes.toSorted((x, y) => rank(x) - rank(y));
   const whole = { ...last, nodes: alone === undefined ? [] : [alone] };
   const members = isWorthwhileSum(product) ? intoSumOf(made, whole, { ...joining, rows }) : undefined;

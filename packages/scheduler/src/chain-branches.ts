@@ -75,9 +75,17 @@ function makersFor({ nodes }: Cluster, { facts, clusterAt }: Looking, isRow: IsR
 
 /** Whether loops over rows come down to rows of a product: others, as those that draw a mask, only leave what is read. */
 function isMadeOfProducts(cluster: Cluster, looking: Looking, isRow: IsRow): boolean {
-  if (productOf(cluster) !== undefined) return true;
-  const makers = makersFor(cluster, looking, isRow).filter((maker) => maker !== cluster);
-  return makers.some((maker) => isMadeOfProducts(maker, looking, isRow));
+  const seen = new Set([cluster]);
+  const open = [cluster];
+  for (let next = open.pop(); next !== undefined; next = open.pop()) {
+    if (productOf(next) !== undefined) return true;
+    for (const maker of makersFor(next, looking, isRow)) {
+      if (seen.has(maker)) continue;
+      seen.add(maker);
+      open.push(maker);
+    }
+  }
+  return false;
 }
 
 const inOrder = (all: ReadonlySet<Cluster>): readonly Cluster[] =>

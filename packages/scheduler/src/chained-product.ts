@@ -4,6 +4,7 @@
 // A product reads what the loops over rows make in one of two ways. By rows, each of its rows needs one of them. By sums, it
 // sums over the rows, as the gradient of a second operand does: then the loop over rows is the one that it sums over.
 import { at, dtypeInfo } from '@tsinductor/base';
+import type { Config } from '@tsinductor/config';
 import { axisIndex, coefficientOf, equal, int, substitute } from '@tsinductor/ir';
 import type { Axis, BufferDecl, BufferId, ContractOperand, LoopNode } from '@tsinductor/ir';
 import { alignAxes, denseAxes, splitMap } from './align.ts';
@@ -14,8 +15,21 @@ import { hasAxis, isUnit, reindex, renameContract, renaming, resultAxes } from '
 
 export type Contract = LoopNode & { readonly kind: 'contract' };
 
-/** The fewest rows of products whose rows are chained: the second operands are read again for every few of them. */
-const LEAST_ROWS = 16;
+/** Of which products of processors rows are chained. */
+interface ChainedRows {
+  /** The second operands are read again for every few rows. */
+  readonly leastRows: number;
+  /** Where sums are over rows, threads share the matrices alone. */
+  readonly leastMatrices: number;
+  /** The most bytes of a row: rows lie on the stack of a thread. */
+  readonly rowBytes: number;
+}
+
+export const chainedRows: ChainedRows = { leastRows: 16, leastMatrices: 4, rowBytes: 32 << 10 };
+
+/** The same with the fewest bytes of all rows together; undefined where the settings chain no rows. */
+export const chainedRowsOf = ({ cpp }: Config): (ChainedRows & { readonly leastBytes: number }) | undefined =>
+  cpp.attentionFusion ? { ...chainedRows, leastBytes: cpp.attentionFusionBytes } : undefined;
 
 /** What may be one kernel of a target. Sizes that are symbols are beyond all limits but infinite ones. */
 export interface ChainLimits {
@@ -42,7 +56,7 @@ export interface ChainedNodes {
  * Those of processors: the rows of a register tile lie on the stack of a thread, twice where two are kept, and the second operand is read
  * from a cache for every block of rows.
  */
-export const processorLimits: ChainLimits = { rowBytes: 32 << 10, operandBytes: 8 << 20 };
+export const processorLimits: ChainLimits = { rowBytes: chainedRows.rowBytes, operandBytes: 8 << 20 };
 
 /** The product of a cluster that has one, and maps beside it at most. */
 export const productOf = ({ nodes }: Cluster): Contract | undefined => {
@@ -69,7 +83,7 @@ export function isWorthwhile(product: Contract, facts: Facts, { operandBytes }: 
   if (!isKnown || over.length > 1) return false;
   const bytes = columns * depth * Math.max(dtypeInfo[accumulate].bytes, dtypeInfo[facts.decl(b.buffer).dtype].bytes);
   const fits = columns > 1 && depth > 0 && bytes <= operandBytes && b.element === undefined;
-  return rows >= LEAST_ROWS && fits && step !== undefined && equal(step, int(1));
+  return rows >= chainedRows.leastRows && fits && step !== undefined && equal(step, int(1));
 }
 
 /** The same of a product that sums over the rows: its result stays in a cache, to which every block of rows adds. */
@@ -80,7 +94,7 @@ export function isWorthwhileSum({ m, n, over, axes, a, b, accumulate, writes }: 
   const isPlain = a.element === undefined && b.element === undefined;
   const fits =
     Math.min(rows, columns) > 1 && rows * columns * dtypeInfo[accumulate].bytes <= processorLimits.operandBytes;
-  return isPlain && fits && depth >= LEAST_ROWS && step !== undefined && equal(step, int(1));
+  return isPlain && fits && depth >= chainedRows.leastRows && step !== undefined && equal(step, int(1));
 }
 
 /** A size that is a symbol is beyond all limits. */

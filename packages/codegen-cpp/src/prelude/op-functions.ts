@@ -233,7 +233,7 @@ export function opFunction(
   const scalar = body.some((line) => line.includes(`${name}${type.dtype}(`)) && type.lanes > 1;
   const needs = [
     typeDefinition(type),
-    ...(name.startsWith('sh') && dtypeInfo[type.dtype].bytes === 1 && type.lanes >= 4
+    ...((name === 'shl_' || name === 'shr_') && dtypeInfo[type.dtype].bytes === 1 && type.lanes >= 4
       ? [typeDefinition(wordsOf(type))]
       : []),
     ...(isFloat(type.dtype)

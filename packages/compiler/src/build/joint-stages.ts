@@ -7,6 +7,7 @@ import { jointGraph, partition } from '@tsinductor/graph';
 import type { Graph, PartitionChoice } from '@tsinductor/graph';
 import { add, evaluateIndex, int, multiply } from '@tsinductor/ir';
 import type { Schedule } from '@tsinductor/ir';
+import { chainedRowsOf } from '@tsinductor/scheduler';
 import { contextFor, passed } from '../passes/graph-pass.ts';
 
 interface Context {
@@ -64,10 +65,11 @@ export const partitionStage = <More extends Context>(
   run: (graph, context) => {
     const { config } = context;
     const { activationMemoryBudget: budget, activationMemoryLimit: limit, customPartitionerFn: hook } = config;
+    const rowLimits = chains ? chainedRowsOf(config) : undefined;
     return partition(graph, {
       budget,
       ...(limit === null ? {} : { limit }),
-      ...(chains && config.cpp.attentionFusion ? { leastRowBytes: config.cpp.attentionFusionBytes } : {}),
+      ...(rowLimits && { rowLimits }),
       aggressive: config.aggressiveRecomputation,
       ...(hook === null ? {} : { partitioner: hook.run as (choice: PartitionChoice) => unknown }),
       peakOf: (candidate) => peakBytes(schedule(candidate, context)),

@@ -1,7 +1,11 @@
 // What of a graph depends on frozen inputs alone. In: a graph of primitives, and which of its placeholders are frozen.
 import { at, dtypeInfo } from '@tsinductor/base';
+import { pointwise } from '@tsinductor/ops';
+import type { PointwiseName } from '@tsinductor/ops';
 import { valuesOf } from '../argument-reader.ts';
 import type { Graph, GraphNode, Meta } from '../graph.ts';
+import { costKindOf } from '../partition/cost-kind.ts';
+import type { CallNode } from '../passes/rebuild.ts';
 import { product } from '../shape.ts';
 
 /** For each node that is made of frozen placeholders alone, and of at least one: the positions of these, ascending. */
@@ -51,3 +55,24 @@ export function bytesOfInputs({ nodes }: Graph, positions: readonly number[]): n
   const placeholders = nodes.filter(({ kind }) => kind === 'placeholder');
   return positions.reduce((sum, position) => sum + bytesOf(at(at(placeholders, position).results, 0)), 0);
 }
+
+/** An operation of this cost is better read than computed again: a power, a logarithm. */
+const heavyCost = 8;
+
+/** Nodes that views, copies and cheap operations make of placeholders and constants: a kernel computes them where it reads them. */
+export function cheaplyMade({ nodes }: Graph): ReadonlySet<number> {
+  const cheap = new Set<number>();
+  for (const node of nodes)
+    if (node.kind !== 'call' || (isCheap(node) && valuesOf(node.args).every((value) => cheap.has(value.node))))
+      cheap.add(node.id);
+  return cheap;
+}
+
+function isCheap(node: CallNode): boolean {
+  const kind = costKindOf(node);
+  if (kind === 'view' || kind === 'created') return true;
+  const { target } = node;
+  return kind === 'pointwise' && (isPointwise(target) ? (pointwise[target].traits.cost ?? 1) < heavyCost : true);
+}
+
+const isPointwise = (target: string): target is PointwiseName => Object.hasOwn(pointwise, target);

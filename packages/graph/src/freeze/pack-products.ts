@@ -14,7 +14,7 @@ import type { Attrs, Graph, Meta, ValueRef } from '../graph.ts';
 import { rebuild } from '../passes/rebuild.ts';
 import type { CallNode, NodeList } from '../passes/rebuild.ts';
 import { contiguousMeta, one, sizesAttr } from '../shape.ts';
-import { bytesOf, bytesOfInputs, frozenNodes } from './frozen-nodes.ts';
+import { bytesOf, bytesOfInputs, cheaplyMade, frozenNodes } from './frozen-nodes.ts';
 
 export interface Packing {
   /** Columns of a panel in products of this dtype; undefined: their matrices stay as they are. */
@@ -30,13 +30,14 @@ interface PackedGraph {
 }
 
 /**
- * A matrix that is so many times as large as what it is made of stays as that lies, and is computed as it is read: of whole numbers of
+ * A matrix that is more than so many times as large as what it is cheaply made of stays as that lies, and is computed as it is read: of whole numbers of
  * eight and four bits, f32 has four and eight times the bytes. Of bf16 it has twice as many.
  */
 const mostGrowth = 2;
 
 export function packProducts(graph: Graph, isFrozen: (placeholder: number) => boolean, packing: Packing): PackedGraph {
   const frozen = frozenNodes(graph, isFrozen);
+  const cheap = cheaplyMade(graph);
   const panels = new Map<string, ValueRef>();
   const isByFrozen = ({ id }: CallNode): boolean => {
     const node = at(graph.nodes, id);
@@ -44,6 +45,7 @@ export function packProducts(graph: Graph, isFrozen: (placeholder: number) => bo
     const [a, b] = node.args;
     if (!isValue(a) || !isValue(b) || !frozen.has(b.node) || frozen.has(a.node)) return false;
     const matrix = at(at(graph.nodes, b.node).results, b.result);
+    if (!cheap.has(b.node)) return true;
     return bytesOf(matrix) <= mostGrowth * bytesOfInputs(graph, frozen.get(b.node) ?? []);
   };
   const packed = rebuild(graph, (node, list) => {

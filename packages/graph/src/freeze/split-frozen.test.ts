@@ -73,6 +73,19 @@ describe('what is computed once', () => {
     expect(parts?.folded.map(({ graph }) => callsOf(graph))).toEqual([['cast', 'sum', 'cast']]);
   });
 
+  test('are not several cheap values that are larger together than what they are made of', () => {
+    const both =
+      (first: string, second: string): Build =>
+      (b, x, w) =>
+        b.call('add', [
+          b.call('linear', [x, b.call(first, [w]), null]),
+          b.call('linear', [b.call('neg', [x]), b.call(second, [w]), null]),
+        ]);
+    expect(split(graphOf(both('neg', 'abs')))).toBeUndefined();
+    const heavy = split(graphOf(both('sin', 'cos')));
+    expect(heavy?.folded.map(({ graph }) => callsOf(graph))).toEqual([['cos'], ['sin']]);
+  });
+
   test('is a copy of a view whose elements no strides describe', () => {
     const turned: Build = (b, x, w) =>
       b.call('mul', [x, b.call('reshape', [b.call('permute', [w], { dims: [1, 0] })], { shape: [8, 96] })]);

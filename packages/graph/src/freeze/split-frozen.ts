@@ -7,7 +7,6 @@
 // bf16 matrix as f32, an outer product), as reading it would cost more than making it, also where it is several values (the halves of
 // bytes); and the graph's outputs, which belong to the caller.
 import { at, get, stableHash } from '@tsinductor/base';
-import { pointwise } from '@tsinductor/ops';
 import { valueKey, valuesOf } from '../argument-reader.ts';
 import type { Graph, GraphNode, Meta, ValueRef, ViewLayout } from '../graph.ts';
 import { operatorFor } from '../operator-table.ts';
@@ -17,7 +16,7 @@ import { optimize } from '../passes/optimize.ts';
 import { removeDead } from '../passes/remove-dead.ts';
 import { zero } from '../shape.ts';
 import { SizeEnvironment } from '../size-environment.ts';
-import { bytesOf, bytesOfInputs, frozenNodes } from './frozen-nodes.ts';
+import { bytesOf, bytesOfInputs, cheaplyMade, frozenNodes } from './frozen-nodes.ts';
 import { packProducts } from './pack-products.ts';
 import type { Packing } from './pack-products.ts';
 
@@ -132,9 +131,9 @@ class Splitting {
   /** Cheap values of the same inputs that are larger than these together are computed at every call. */
   #giveUpLarger(): void {
     const bySources = new Map<string, [string, ValueRef][]>();
+    const cheap = cheaplyMade(this.#graph);
     for (const [key, value] of this.#folded) {
-      const node = at(this.#graph.nodes, value.node);
-      if (node.kind !== 'call' || !Object.hasOwn(pointwise, node.target)) continue;
+      if (!cheap.has(value.node) || this.#panels.has(key)) continue;
       const sources = (this.#sources.get(value.node) ?? []).join();
       bySources.set(sources, [...(bySources.get(sources) ?? []), [key, value]]);
     }

@@ -9,6 +9,7 @@ import type { Graph, GraphNode, NodeId } from '../graph.ts';
 import type { CallNode } from '../passes/rebuild.ts';
 import { costKindOf } from './cost-kind.ts';
 import { rowsBetween } from './rows-between.ts';
+import type { RowLimits } from './rows-between.ts';
 
 /** A symbolic size counts as this where bytes have to be compared. */
 const TYPICAL_SIZE = 256;
@@ -31,11 +32,8 @@ export interface JointGraph {
   readonly sizeOf: (size: Index) => number;
 }
 
-/**
- * Undefined where no backward pass made any of it. `leastRowBytes`: from how many bytes on rows between matrix products are not kept;
- * undefined: they are as any other value.
- */
-export function jointGraph(graph: Graph, leastRowBytes?: number): JointGraph | undefined {
+/** Undefined where no backward pass made any of it. `rowLimits`: which rows between matrix products are not kept; none, if absent. */
+export function jointGraph(graph: Graph, rowLimits?: RowLimits): JointGraph | undefined {
   const late = lateCalls(graph);
   if (late.size === 0) return undefined;
   const early = graph.nodes.filter((node): node is CallNode => node.kind === 'call' && !late.has(node.id));
@@ -45,8 +43,7 @@ export function jointGraph(graph: Graph, leastRowBytes?: number): JointGraph | u
     for (const { node } of argumentsOf(at(graph.nodes, id))) if (!late.has(node)) crossing.add(node);
   const sizes = new Map(graph.sizes.map(({ name }) => [name, TYPICAL_SIZE]));
   const sizeOf = (size: Index): number => (size.kind === 'int' ? size.value : evaluateIndex(size, { sizes }));
-  const between =
-    leastRowBytes === undefined ? new Set<NodeId>() : rowsBetween({ graph, late, outputs }, leastRowBytes);
+  const between = rowLimits === undefined ? new Set<NodeId>() : rowsBetween({ graph, late, outputs }, rowLimits);
   const dropped = new Set([...droppedCalls({ graph, early, outputs }), ...between]);
   return { graph, late, early, outputs, crossing, dropped, between, sizeOf };
 }

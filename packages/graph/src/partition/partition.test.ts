@@ -10,6 +10,7 @@ import { shareCommon } from '../passes/share-common.ts';
 import { verifyGraph } from '../verify-graph.ts';
 import { jointGraph } from './joint-graph.ts';
 import { partition } from './partition.ts';
+import type { RowLimits } from './rows-between.ts';
 import type { PartitionChoice, PartitionOptions } from './partition.ts';
 
 const backward: NodeOrigin = { from: [], pass: 'backward' };
@@ -110,6 +111,12 @@ describe('a partition', () => {
   });
 
   describe('rows between products', () => {
+    const limits = (leastBytes: number): RowLimits => ({
+      leastBytes,
+      leastRows: 16,
+      leastMatrices: 4,
+      rowBytes: 32 << 10,
+    });
     type Late = (b: GraphBuilder, rows: { weights: ValueRef; change: ValueRef }) => ValueRef;
 
     /** Scores, their exponentials and a product of these; and the product of what the backward pass makes of the exponentials. */
@@ -142,12 +149,12 @@ describe('a partition', () => {
       return b.call('mul', [weights, sum]);
     };
     const products = (graph: Graph): number =>
-      targets(partition(graph, options({ leastRowBytes: 0 }))).filter((target) => target === 'bmm').length;
+      targets(partition(graph, options({ rowLimits: limits(0) }))).filter((target) => target === 'bmm').length;
 
     test('are computed again, where they are used along rows', () => {
       const graph = attention(elements);
       expect(targets(partition(graph, options({}))).filter((target) => target === 'bmm')).toHaveLength(3);
-      const parted = partition(graph, options({ leastRowBytes: 0 }));
+      const parted = partition(graph, options({ rowLimits: limits(0) }));
       verifyGraph(parted, { primitivesOnly: true });
       expect(targets(parted)).toEqual(['bmm', 'exp', 'bmm', 'bmm', 'exp', 'mul', 'bmm']);
       expect(parted.decisions).toContainEqual(
@@ -162,8 +169,8 @@ describe('a partition', () => {
       expect(products(attention(downColumns))).toBe(3);
       expect(products(attention(elements, 'weights'))).toBe(3);
       const bytes = 4 * 32 * 24 * 4;
-      const least = (leastRowBytes: number): number =>
-        targets(partition(attention(elements), options({ leastRowBytes }))).length;
+      const least = (leastBytes: number): number =>
+        targets(partition(attention(elements), options({ rowLimits: limits(leastBytes) }))).length;
       expect([least(bytes), least(bytes + 1)]).toEqual([7, 5]);
     });
   });

@@ -4,6 +4,7 @@
 // values, random numbers among them.
 import { at } from '@tsinductor/base';
 import { badPartition, budgetUnreachable } from '../errors.ts';
+import type { RowLimits } from './rows-between.ts';
 import type { Graph, NodeId } from '../graph.ts';
 import { candidatesFor } from './candidates.ts';
 import type { RecomputeRules } from './candidates.ts';
@@ -34,8 +35,8 @@ export interface PartitionOptions extends RecomputeRules {
   readonly budget: number;
   /** The most bytes at the peak of a call. */
   readonly limit?: number;
-  /** From how many bytes on rows between matrix products are not kept, where kernels have them in a cache. */
-  readonly leastRowBytes?: number;
+  /** Which rows between matrix products are not kept, as kernels have them in a cache; none, if absent. */
+  readonly rowLimits?: RowLimits;
   /** Gives the numbers of the nodes to keep. */
   readonly partitioner?: (choice: PartitionChoice) => unknown;
   /** Bytes that live at the peak of a call of the graph, as it is scheduled: inputs, results and temporaries. */
@@ -48,8 +49,8 @@ export interface PartitionOptions extends RecomputeRules {
  * Throws UserError MEMORY_BUDGET where `limit` cannot be kept, PARTITION_INVALID for what a partitioner gives.
  */
 export function partition(graph: Graph, options: PartitionOptions): Graph {
-  const { budget, limit, partitioner, peakOf, leastRowBytes } = options;
-  const joint = jointGraph(graph, leastRowBytes);
+  const { budget, limit, partitioner, peakOf, rowLimits } = options;
+  const joint = jointGraph(graph, rowLimits);
   if (joint === undefined) {
     if (limit !== undefined)
       requireWithin(peakOf(graph), limit, 'and it has no backward pass that could compute more again');

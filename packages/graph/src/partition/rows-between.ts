@@ -16,11 +16,22 @@ interface Given {
   readonly outputs: ReadonlySet<NodeId>;
 }
 
-export function rowsBetween(given: Given, leastBytes: number): ReadonlySet<NodeId> {
+/** Of which rows kernels keep some at a time, and never all. */
+export interface RowLimits {
+  /** Of all rows together, the fewest bytes. */
+  readonly leastBytes: number;
+  readonly leastRows: number;
+  /** The fewest matrices of rows. */
+  readonly leastMatrices: number;
+  /** The most bytes of a row. */
+  readonly rowBytes: number;
+}
+
+export function rowsBetween(given: Given, limits: RowLimits): ReadonlySet<NodeId> {
   const users = usersOf(given.graph);
   const found = new Set<NodeId>();
   for (const node of given.graph.nodes) {
-    if (!isProduct(node) || given.late.has(node.id) || !hasSuchRows(node, leastBytes)) continue;
+    if (!isProduct(node) || given.late.has(node.id) || !hasSuchRows(node, limits)) continue;
     for (const id of rowsFrom(node, { ...given, users }) ?? []) found.add(id);
   }
   return found;
@@ -44,18 +55,13 @@ function elementsOf({ results }: CallNode): number {
   return result === undefined || others.length > 0 ? 0 : extents.reduce((count, size) => count * size, 1);
 }
 
-/** The fewest rows, and matrices of them, that such kernels are made for, and the most bytes of a row. */
-const LEAST_ROWS = 16;
-const LEAST_MATRICES = 4;
-const ROW_BYTES = 32 << 10;
-
-/** Whether the rows that a product makes are such as a kernel keeps a few of, and together as large as is asked for. */
-function hasSuchRows(product: CallNode, leastBytes: number): boolean {
+/** Whether the rows that a product makes are within the limits. */
+function hasSuchRows(product: CallNode, { leastBytes, leastRows, leastMatrices, rowBytes }: RowLimits): boolean {
   const { dtype, shape } = at(product.results, 0);
   const [columns = 0, rows = 0, ...batch] = shape.map((size) => (size.kind === 'int' ? size.value : 0)).reverse();
   const { bytes } = dtypeInfo[dtype];
-  const isLarge = elementsOf(product) * bytes >= leastBytes && rows >= LEAST_ROWS && columns * bytes <= ROW_BYTES;
-  return isLarge && isFloat(dtype) && batch.reduce((count, size) => count * size, 1) >= LEAST_MATRICES;
+  const isLarge = elementsOf(product) * bytes >= leastBytes && rows >= leastRows && columns * bytes <= rowBytes;
+  return isLarge && isFloat(dtype) && batch.reduce((count, size) => count * size, 1) >= leastMatrices;
 }
 
 interface Following extends Given {

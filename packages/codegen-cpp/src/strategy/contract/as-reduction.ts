@@ -115,7 +115,7 @@ function products(builder: BodyBuilder, { node, a, b, taps }: Oriented): readonl
   );
 }
 
-/** Where each tap is; one that is nowhere where there are none. */
+/** The coordinates of each tap; without taps those of one point without coordinates. */
 const tapsOf = (taps: readonly Axis[]): readonly ReadonlyMap<string, Index>[] =>
   taps.reduce<readonly ReadonlyMap<string, Index>[]>(
     (points, { name, extent }) =>

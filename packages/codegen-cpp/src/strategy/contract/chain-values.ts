@@ -47,6 +47,9 @@ const isModerate = (range: Range): boolean => ['moderate', 'share', 'part', 'par
 class Evaluation {
   readonly #values: Values;
   readonly #ranges = new Map<BufferId, Range>();
+  readonly #rangesOf = new Map<Body, Map<ScalarId, Range>>();
+  /** A short name for each text, so that what is used many times is written out once. */
+  readonly #names = new Map<string, string>();
   /** What the largest of each row is the largest of. */
   readonly #largest = new Map<BufferId, string>();
 
@@ -74,7 +77,16 @@ class Evaluation {
     return reduced[step.op]?.[range] ?? 'unknown';
   }
 
+  /** Each value once, however many others are made of it. */
   rangeOf(place: Place, id: ScalarId): Range {
+    const known = this.#rangesOf.get(place.body) ?? new Map<ScalarId, Range>();
+    this.#rangesOf.set(place.body, known);
+    const range = known.get(id) ?? this.#find(place, id);
+    known.set(id, range);
+    return range;
+  }
+
+  #find(place: Place, id: ScalarId): Range {
     const scalar = at(place.body.nodes, id);
     switch (scalar.kind) {
       case 'constant':
@@ -147,7 +159,17 @@ class Evaluation {
     const names = new Map(
       column === undefined ? [] : [[column.name, axisIndex({ ...column, name: 'column' })] as const],
     );
+    const named = new Map<ScalarId, string>();
     const text = (own: ScalarId): string => {
+      const before = named.get(own);
+      if (before !== undefined) return before;
+      const whole = written(own);
+      const name = this.#names.get(whole) ?? `$${String(this.#names.size)}`;
+      this.#names.set(whole, name);
+      named.set(own, name);
+      return name;
+    };
+    const written = (own: ScalarId): string => {
       const scalar = at(body.nodes, own);
       switch (scalar.kind) {
         case 'constant':

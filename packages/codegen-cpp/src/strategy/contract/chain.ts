@@ -265,20 +265,10 @@ interface Block extends BlockOfRows {
 function writeProduct(nest: Nest, { chain, maps, prepared }: Multiplying, { point, range, columns }: Block): void {
   const { oriented, plan, panels } = prepared;
   const { node, n } = oriented;
-  const kept = (index: Index): Index =>
-    substitute(
-      index,
-      new Map([
-        ...chain.batch.map(({ name }) => [name, int(0)] as const),
-        [chain.m.name, subtract(axisIndex(chain.m), range.from)],
-      ]),
-    );
   const isKept = (buffer: number): boolean => chain.kept.has(buffer);
-  const a = isKept(oriented.a.buffer) ? { ...oriented.a, at: kept(oriented.a.at) } : oriented.a;
-  const [out, write] = [at(node.outs, 0), at(node.writes, 0)];
-  const writes = isKept(out) ? [kept(write)] : node.writes;
+  const out = at(node.outs, 0);
   const batch = wholePoint(oriented, point);
-  const here: Oriented = { ...oriented, a, node: { ...node, writes } };
+  const here = withinBlock(oriented, { chain, maps, from: range.from });
   const target = prepared.target ?? resultOf(nest, node);
   const inMemory = panels === undefined ? undefined : memoryOf(panels, batch);
   // The first product makes the columns that the second sums over.
@@ -291,6 +281,28 @@ function writeProduct(nest: Nest, { chain, maps, prepared }: Multiplying, { poin
   const first = inMemory && { ...inMemory, base: add(inMemory.base, multiply(from, int(plan.vectors * plan.lanes))) };
   const parts = { rows: range, columns: { from: int(0), to: n.extent }, maps, ...(first && { panels: first }) };
   writeUnit(nest, { oriented: summedFrom(here, from), plan, batch, target, points: count }, parts);
+}
+
+/**
+ * A product with its places in rows of the block counted from the first of these. One that others follow in its tiles is stored as they are,
+ * by who knows where its row lies in the block.
+ */
+function withinBlock(
+  oriented: Oriented,
+  { chain, maps, from }: Pick<Multiplying, 'chain' | 'maps'> & { readonly from: Index },
+): Oriented {
+  const { a, node } = oriented;
+  const rows = new Map([
+    ...chain.batch.map(({ name }) => [name, int(0)] as const),
+    [chain.m.name, subtract(axisIndex(chain.m), from)],
+  ]);
+  const kept = (index: Index): Index => substitute(index, rows);
+  const isStoredHere = chain.kept.has(at(node.outs, 0)) && maps.length === 0;
+  return {
+    ...oriented,
+    a: chain.kept.has(a.buffer) ? { ...a, at: kept(a.at) } : a,
+    node: { ...node, writes: isStoredHere ? node.writes.map(kept) : node.writes },
+  };
 }
 
 /** A product whose sums begin at some point of k. */

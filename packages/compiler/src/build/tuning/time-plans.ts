@@ -28,7 +28,7 @@ export function timePlans(
   const { maxAutotuneSubprocResultTimeoutSeconds: seconds } = tuning.config;
   const known = knownIn(store.read(problem).get(configuration), { count: plans.length, seconds });
   if (known !== undefined) return known;
-  if (!mayRun) return { failure: 'it was not measured on this machine before' };
+  if (!mayRun) return { failure: 'autotunePolicy is heuristics, and this machine has no record of it' };
   const timed = timedNow(trial, tuning);
   const keep = keepingIn(store, problem, tuning.builder.announcer);
   if ('times' in timed) keep(configuration, timed);
