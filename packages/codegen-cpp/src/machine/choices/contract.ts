@@ -35,6 +35,7 @@ export interface ContractChoices {
   readonly dotRows: number;
   readonly dotColumns: number;
   readonly rowColumns: number;
+  readonly stateRows: number;
 }
 
 const gemm = rowsOf('gemm', 'GEMM 64', 'GEMM 256', 'GEMM 512', 'GEMM 1024', 'GEMM 2048');
@@ -219,5 +220,13 @@ export const contractChoices: ChoiceTable<ContractChoices> = {
     trades: 'short rows are read in tiles as well.',
     measure: rowsOf('choices', 'product of 1 row'),
     value: 256,
+  },
+  stateRows: {
+    doc: 'Up to how many rows a product is taken as one reduction with a sum for each row, where the second operand is widened or computed from what lies along the reduced axis.',
+    unit: 'rows',
+    trades:
+      'a panel of what is computed is stored, transposed and read again; more sums than half of the registers are spilled.',
+    measure: rowsOf('gemm', 'decode int4, 8 rows'),
+    value: 8,
   },
 };

@@ -174,7 +174,10 @@ export const layoutChoices: ChoiceTable<LayoutChoices> = {
     doc: 'Columns at most of such a block.',
     unit: 'columns',
     trades: 'longer sequences of each row, against more states to read and write.',
-    measure: [...memoryBound(['in L3', 'in memory'], 'column sum'), ...rowsOf('gemm', 'decode f32, 1 row', 'decode int8, 1 row')],
+    measure: [
+      ...memoryBound(['in L3', 'in memory'], 'column sum'),
+      ...rowsOf('gemm', 'decode f32, 1 row', 'decode int8, 1 row'),
+    ],
     value: 4096,
     families: { rapids: { value: 1024, because: 'a page of floats was measured to be enough there' } },
   },

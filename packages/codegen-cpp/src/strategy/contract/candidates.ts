@@ -102,7 +102,7 @@ const volumeOf = (axes: Contract['axes']): number | undefined =>
 
 function parametersOf(products: readonly Contract[], target: CpuTarget): readonly ContractParameter[] {
   const choices = choicesFor(target);
-  const { contractDepth, panels, blockRows, chainBytes, dotRows, keptRowBytes } = choices;
+  const { contractDepth, panels, blockRows, chainBytes, dotRows, keptRowBytes, stateRows } = choices;
   const rows = Math.max(
     ...products.map(({ m, n }) => Math.min(staticValue(m.extent) ?? 1, staticValue(n.extent) ?? 1)),
   );
@@ -122,7 +122,12 @@ function parametersOf(products: readonly Contract[], target: CpuTarget): readonl
     })),
     scaled('keptRowBytes', [0.25, 4], (factor) => ({ keptRowBytes: keptRowBytes * factor })),
     parameter('prefetchedPanelRows', [{ prefetchedPanelRows: 0 }], [{ prefetchedPanelRows: never }]),
-    ...(isFew ? [parameter('dotRows', [{ dotRows: 0 }], [{ dotRows: never }])] : []),
+    ...(isFew
+      ? [
+          parameter('dotRows', [{ dotRows: 0 }], [{ dotRows: never }]),
+          parameter('stateRows', [{ stateRows: 1 }], [{ stateRows: 2 * stateRows }]),
+        ]
+      : []),
     ...(products.length > 1 ? [scaled('chainBytes', [0.5, 2], (factor) => ({ chainBytes: chainBytes * factor }))] : []),
   ];
 }

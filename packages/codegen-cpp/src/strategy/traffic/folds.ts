@@ -117,7 +117,7 @@ function accumulatorsOf({ nodes, over, lane }: Fold, lanes: number): number {
   const axis = over.find((band) => band.axis.name === lane.axis)?.axis;
   const extent = axis === undefined ? undefined : staticValue(axis.extent);
   const states = nodes.reduce((sum, node) => sum + (node.kind === 'reduce' ? node.state.length : 0), 0);
-  const most = states > 2 ? 2 : 4;
+  const most = states > 4 ? 1 : states > 2 ? 2 : 4;
   return extent === undefined || extent >= 2 * most * lanes ? most : 1;
 }
 
