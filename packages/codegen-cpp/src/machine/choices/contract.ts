@@ -155,6 +155,7 @@ export const contractChoices: ChoiceTable<ContractChoices> = {
     trades: 'each tile of rows reads what the one before it has read; more rows are worth a panel.',
     measure: decode,
     value: 16,
+    families: { zen: { value: 8, because: 'its prefetcher follows fewer rows at a time' } },
   },
   streamedBytes: {
     doc: 'From which size on such an operand is large.',
