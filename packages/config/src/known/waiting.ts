@@ -54,7 +54,6 @@ export const waiting = {
   ],
   contractions: [
     { name: 'remote_gemm_autotune_cache' },
-    { name: 'force_fuse_int_mm_with_mul' },
     { name: 'max_autotune_gemm_backends', env: ['TORCHINDUCTOR_MAX_AUTOTUNE_GEMM_BACKENDS'] },
     { name: 'max_autotune_conv_backends', env: ['TORCHINDUCTOR_MAX_AUTOTUNE_CONV_BACKENDS'] },
     { name: 'triton.autotune_cublasLt' },
