@@ -192,6 +192,27 @@ describe('an op without a lowering', () => {
     expect(one.toArray()).toEqual(two.toArray());
   });
 
+  test('of views of one tensor that it writes to runs on these, and on no copies', () => {
+    const op = define({
+      name: 'test::two_views',
+      schema: '(Tensor(a!) one, Tensor(b!) two) -> Tensor',
+      meta: ({ one }) => one,
+      eager: ({ one, two }) => {
+        one.add_(1);
+        two.mul_(2);
+        return one.clone();
+      },
+    });
+    // Elements of both are written twice: in copies they would be written once.
+    const given = (all: Tensor): Tensor => op(all.narrow(0, 0, 3), all.narrow(0, 1, 3)).add(all.at(1));
+    const made = (all: Tensor): Tensor => given(all.add(1));
+    for (const fn of [given, made]) {
+      const [one, two] = [tensor([1, 2, 3, 4]), tensor([1, 2, 3, 4])];
+      expect(bits(compile(fn)(one))).toBe(bits(fn(two)));
+      expect(one.toArray()).toEqual(two.toArray());
+    }
+  });
+
   test('runs in a function that reads values, and ends the segment there', () => {
     const op = scaledAdd();
     const fn = (x: Tensor, y: Tensor): Tensor => {

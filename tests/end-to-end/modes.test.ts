@@ -72,7 +72,7 @@ describe('device', () => {
 describe('options', () => {
   test('a name of another system is answered at compile()', () => {
     const under = (options: object) => () => compile((a: Tensor) => a, { options: { ...options } });
-    expect(under({ shape_padding: true })).toThrow(expect.objectContaining({ code: 'SETTING_NOT_BUILT' }));
+    expect(under({ static_weight_shapes: true })).toThrow(expect.objectContaining({ code: 'SETTING_NOT_BUILT' }));
     expect(under({ triton: { cudagraphs: true } })).toThrow(expect.objectContaining({ code: 'SETTING_NOT_BUILT' }));
     expect(under({ cpp_wrapper: true })).toThrow(expect.objectContaining({ code: 'SETTING_ABSENT' }));
   });

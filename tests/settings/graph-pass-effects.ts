@@ -46,6 +46,21 @@ const scaled = (input: Tensor): Tensor => nn.functional.linear(input, at(three, 
 const classes = tensor([1, 0, 3], { dtype: 'i64' });
 const oneHot = (index: Tensor): Tensor => nn.functional.oneHot(index, 5).mul(3);
 
+/** What became of products of uneven rows. */
+const paddings = (fn: Program, inputs: readonly Tensor[], options: Options): readonly string[] =>
+  reportOf(fn, inputs, options).decisions.flatMap((one) =>
+    one.kind === 'padded' || one.kind === 'rewritten' ? [one.reason] : [],
+  );
+const times = (a: Tensor, b: Tensor): Tensor => a.matmul(b);
+/** Operators of the late graph. */
+function lateOf(fn: Program, inputs: readonly Tensor[], options: Options): readonly string[] {
+  const text = reportOf(fn, inputs, options).showStage?.('pad-products') ?? '';
+  const targets = [...text.matchAll(/ = (\w+)\(/g)].map(([, target]) => target ?? '');
+  return targets.filter((target) => target !== 'placeholder');
+}
+/** How far apart two results are at most. */
+const apart = (a: Tensor, b: Tensor): number => a.sub(b).abs().amax().item() as number;
+
 function at<T>(list: readonly T[], position: number): T {
   const item = list[position];
   if (item === undefined) throw new RangeError(`no item ${String(position)}`);
@@ -182,6 +197,110 @@ export const graphPassEffects = {
   postGradCustomPostPass: () => {
     expect(isDoubled({ postGradCustomPostPass: doubling })).toBe(true);
     expect(targetsSeen('postGradCustomPostPass')).not.toContain('scatter');
+  },
+  postGradFusionOptions: () => {
+    const six = [0, 1, 2, 3, 4, 5];
+    const inputs = [randn([5, 6]), ...six.map(() => randn([6, 7])), ...six.map(() => randn([7]))];
+    const layers = (input: Tensor, ...given: Tensor[]): Tensor[] =>
+      given.slice(0, 6).map((w, position) =>
+        input
+          .matmul(w)
+          .add(at(given, position + 6))
+          .mul(2)
+          .tanh(),
+      );
+    const options = ['batch_linear_post_grad', 'batch_aten_add', 'batch_aten_mul', 'batch_aten_tanh'];
+    const calls = (postGradFusionOptions: readonly string[]): readonly string[] =>
+      lateOf(layers, inputs, { postGradFusionOptions });
+    expect(rewritten(layers, inputs, { postGradFusionOptions: options })).toEqual(options);
+    // Six of each are one, and what is between them is not taken apart.
+    expect(calls(options).filter((target) => !['reshape', 'slice', 'cat', 'expand'].includes(target))).toEqual([
+      'bmm',
+      'add',
+      'mul',
+      'tanh',
+    ]);
+    expect(calls([]).length).toBeGreaterThan(calls(options).length);
+    const plain = layers(...(inputs as [Tensor, ...Tensor[]]));
+    const batched = compiledWith(layers, { postGradFusionOptions: options })(...(inputs as [Tensor, ...Tensor[]]));
+    expect(batched.every((tensor, position) => apart(tensor, at(plain, position)) < 1e-5)).toBe(true);
+    // The order of the options is that of the passes; each has its least number of calls.
+    const turned = ['batch_aten_tanh', 'batch_linear_post_grad:6', 'batch_aten_add:7'];
+    expect(rewritten(layers, inputs, { postGradFusionOptions: turned })).toEqual([
+      'batch_aten_tanh',
+      'batch_linear_post_grad',
+    ]);
+    expect(rewritten(layers, inputs, { postGradFusionOptions: turned, usePostGradPasses: false })).toEqual([]);
+    const each = (option: string, fn: (t: Tensor) => Tensor): void => {
+      const both = (a: Tensor, b: Tensor): Tensor[] => [a, b].map(fn);
+      expect(rewritten(both, [x, x.neg()], { postGradFusionOptions: [option] })).toEqual([option]);
+    };
+    each('batch_aten_sigmoid', (t) => t.sigmoid());
+    each('batch_aten_relu', (t) => t.relu());
+    each('batch_aten_sub', (t) => t.sub(x.at(0)));
+    each('batch_aten_div', (t) => t.div(t.amax(1, true)));
+    // Of other shapes there is no one call; batches are joined along their axis.
+    const none = (a: Tensor, b: Tensor): Tensor[] => [a.tanh(), b.tanh()];
+    expect(rewritten(none, [x, randn([6, 4])], { postGradFusionOptions: ['batch_aten_tanh'] })).toEqual([]);
+    const [left, right] = [randn([3, 4, 5]), randn([3, 5, 2])];
+    const twice = (a: Tensor, b: Tensor): Tensor[] => [a.matmul(b), a.neg().matmul(b)];
+    const [first = left, second = left] = compiledWith(twice, { postGradFusionOptions: ['batch_linear_post_grad'] })(
+      left,
+      right,
+    );
+    expect([apart(first, left.matmul(right)), apart(second, first.neg())].every((error) => error < 1e-5)).toBe(true);
+    expect(() => rewritten(layers, inputs, { postGradFusionOptions: ['batch_tanh'] })).toThrow(/batch_aten_/);
+  },
+  shapePadding: () => {
+    const [a, b] = [randn([33, 27]).to('bf16'), randn([27, 45]).to('bf16')];
+    expect(paddings(times, [a, b], {})).toEqual([expect.stringMatching(/^processors mask/)]);
+    expect(paddings(times, [a, b], { shapePadding: false })).toEqual([]);
+    expect(paddings(times, [a, b], { usePostGradPasses: false })).toEqual([]);
+    // Rows of 16 bytes are even.
+    expect(paddings(times, [randn([33, 8]).to('bf16'), randn([8, 16]).to('bf16')], {})).toEqual([]);
+    const asked = { maxAutotuneGemm: true, maxAutotuneReportChoicesStats: false };
+    expect(paddings(times, [randn([9, 9]), randn([9, 9])], asked)).toEqual([
+      expect.stringMatching(/^it reads as much/),
+    ]);
+    const large = [randn([97, 97]), randn([97, 97])];
+    expect(paddings(times, large, asked)).toEqual([
+      expect.stringMatching(/^measured [0-9.e-]+ ms padded, [0-9.e-]+ ms/),
+    ]);
+    expect(paddings(times, large, { ...asked, ciFlag: 'CIRCLECI' })).toEqual([expect.stringMatching(/^processors/)]);
+  },
+  forceShapePad: () => {
+    const options = {
+      forceShapePad: true,
+      shapePadding: false,
+      maxAutotuneGemm: true,
+      maxAutotuneReportChoicesStats: false,
+    };
+    const each = (fn: (a: Tensor, b: Tensor) => Tensor, a: Tensor, b: Tensor): readonly string[] => {
+      const padded = compiledWith(fn, options)(a, b);
+      expect(apart(padded, fn(a, b))).toBeLessThan(a.dtype === 'f32' ? 1e-4 : 1e-1);
+      expect(padded.isContiguous()).toBe(true);
+      expect(paddings(fn, [a, b], options)).toEqual(['forceShapePad']);
+      return lateOf(fn, [a, b], options).filter((target) => target !== 'reshape');
+    };
+    const [a, b] = [randn([33, 27]), randn([27, 45])];
+    expect(each(times, a, b)).toEqual(['pad', 'pad', 'bmm', 'slice', 'cast']);
+    expect(each(times, a.to('bf16'), b.to('bf16'))).toEqual(['pad', 'pad', 'bmm', 'slice', 'cast']);
+    expect(each((one, two) => one.matmul(two).add(two.at(0)), a, b)).toContain('pad');
+    expect(each((one, two) => one.t().matmul(two.t()), randn([27, 33]), randn([45, 27]))).toContain('pad');
+    // Rows of both run along what is summed over.
+    expect(each(nn.functional.linear, a, randn([45, 27]))).toEqual(['permute', 'pad', 'pad', 'bmm']);
+    expect(each(times, randn([3, 5, 7]), randn([3, 7, 9]))).toEqual(['pad', 'pad', 'bmm', 'slice', 'cast']);
+    expect(rewritten(times, [randn([4, 8]), randn([8, 4])], options)).toEqual([]);
+    // Of sizes that a call says, rows have none.
+    const dynamic = { ...options, dynamic: true };
+    const wide = [randn([5, 8]), randn([8, 12])] as const;
+    expect(paddings((one, two) => one.matmul(two.detach()), wide, dynamic)).toEqual([
+      expect.stringMatching(/^its rows are as long as each call says/),
+    ]);
+    const image = (input: Tensor): Tensor => nn.functional.conv2d(input, randn([4, 3, 3, 3]));
+    expect(paddings(image, [randn([1, 3, 7, 7])], options)).toEqual([
+      expect.stringMatching(/^an operand is read in windows/),
+    ]);
   },
   optimizeScatterUponConstTensor: () => {
     const kernels = (options: Options): number => reportOf(oneHot, [classes], options).kernels.length;

@@ -144,9 +144,9 @@ describe('a name that is set', () => {
     };
     for (const patch of [{ 'triton.cudagraphs': true }, { triton: { cudagraphs: true } }])
       expect(messageOf(patch)).toContain('triton.cudagraphs waits for CUDA graphs, which is not built yet');
-    for (const name of ['shape_padding', 'shapePadding'])
-      expect(messageOf({ [name]: true })).toContain(`${name} waits for contractions`);
-    expect(messageOf({ shapePaddign: true })).toContain('did you mean shapePadding?');
+    for (const name of ['static_weight_shapes', 'staticWeightShapes'])
+      expect(messageOf({ [name]: true })).toContain(`${name} waits for lazy tensors`);
+    expect(messageOf({ staticWeightShapse: true })).toContain('did you mean staticWeightShapes?');
     expect(messageOf({ cppWrapper: true })).toContain('there is no setting cppWrapper here: There is no other wrapper');
   });
 

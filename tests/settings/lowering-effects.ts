@@ -261,6 +261,13 @@ export const loweringEffects = {
     const kernels = (options: Options): number => reportOf(layers, inputs, options).kernels.length;
     expect([kernels({}), kernels({ b2bGemmPass: true })]).toEqual([2, 1]);
     const [apart, together] = [{}, { b2bGemmPass: true }].map((options) => compiledWith(layers, options)(...inputs));
+    // Fewer rows than half of what both are summed over: the second operands are larger.
+    const wide = [randn([30, 64]), randn([64, 24]), randn([24, 40])];
+    const { kernels: two, decisions } = reportOf(layers, wide, { b2bGemmPass: true });
+    expect([two.length, JSON.stringify(decisions)]).toEqual([
+      2,
+      expect.stringContaining('between them are 5760 bytes to write and read, and every block of rows would read 9984'),
+    ]);
     expect(
       together
         ?.sub(apart ?? 0)
@@ -268,6 +275,24 @@ export const loweringEffects = {
         .amax()
         .item(),
     ).toBe(0);
+  },
+  forceFuseIntMmWithMul: () => {
+    const scaled = (x: Tensor, w: Tensor, scale: Tensor): Tensor => x.to('i32').matmul(w.to('i32')).mul(scale);
+    const inputs = [randn([20, 33]).mul(40).to('i8'), randn([33, 12]).mul(40).to('i8'), randn([12])] as const;
+    const [apart, forced] = [{}, { forceFuseIntMmWithMul: true }].map((options) => ({
+      epilogueFusion: false,
+      ...options,
+    }));
+    const kernels = (options: Options): number => reportOf(scaled, inputs, options).kernels.length;
+    expect([kernels({}), kernels(apart ?? {}), kernels(forced ?? {})]).toEqual([1, 2, 1]);
+    // No product is stored: what is whole in the code has a width of 8 bits.
+    expect(sourceOf(scaled, inputs, forced ?? {})).not.toMatch(/i32 \*__restrict/);
+    expect(compiledWith(scaled, forced ?? {})(...inputs).toArray()).toEqual(scaled(...inputs).toArray());
+    // Products of floats, and what does not multiply, stay as epilogueFusion says.
+    const floats = (x: Tensor, w: Tensor): Tensor => x.matmul(w).mul(2);
+    const shifted = (x: Tensor, w: Tensor): Tensor => x.to('i32').matmul(w.to('i32')).add(2);
+    expect(reportOf(floats, [randn([20, 33]), randn([33, 12])], forced ?? {}).kernels).toHaveLength(2);
+    expect(reportOf(shifted, inputs.slice(0, 2), forced ?? {}).kernels).toHaveLength(2);
   },
   'cpp.attentionFusion': () => {
     const attention = (q: Tensor, k: Tensor, v: Tensor): Tensor => q.scaledDotProductAttention(k, v);

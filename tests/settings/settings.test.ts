@@ -115,6 +115,7 @@ describe('the cache key', () => {
     preGradFusionOptions: ['batch_tanh'],
     addPreGradPasses: ['batch_tanh'],
     removePreGradPasses: ['batch_tanh'],
+    postGradFusionOptions: ['batch_aten_tanh'],
     postGradCustomPrePass: { key: 'same', run: (graph: unknown) => graph },
     postGradCustomPostPass: { key: 'same', run: (graph: unknown) => graph },
     preFusionCustomPass: { key: 'same', run: (nodes: unknown) => nodes },

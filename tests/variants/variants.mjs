@@ -4,6 +4,13 @@ export const variants = {
   'fusion off': { maxFusionSize: 1 },
   'loop reordering off': { pickLoopOrders: false, loopOrderingAfterFusion: false, loopIndexInversionInFusion: false },
   'padding on': { disablePaddingCpu: false, paddingStrideThreshold: 0, padDynamicShapes: true },
+  'batches and padded products': {
+    forceShapePad: true,
+    postGradFusionOptions: [
+      'linear_post_grad',
+      ...['tanh', 'sigmoid', 'relu', 'add', 'sub', 'mul', 'div'].map((name) => `aten_${name}`),
+    ].map((name) => `batch_${name}`),
+  },
   'pooled planning: none': { memoryPlanning: true, memoryPool: 'none' },
   'pooled planning: intermediates': { memoryPlanning: true, memoryPool: 'intermediates' },
   'pooled planning: outputs': { memoryPlanning: true, memoryPool: 'outputs' },

@@ -3,9 +3,10 @@
 //
 // The group that comes of it has the product's own axes as its loops; the nodes stand in them side by side, the product
 // first among those that depend on it.
-import type { LoopNode } from '@tsinductor/ir';
+import { isFloat } from '@tsinductor/base';
+import type { LoopNode, Scalar } from '@tsinductor/ir';
 import type { Cluster, Link } from './cluster.ts';
-import { isUnit, namesOf } from './node-access.ts';
+import { bodiesOf, isUnit, namesOf } from './node-access.ts';
 
 const isProduct = (node: LoopNode): boolean => node.kind === 'contract';
 export const hasProduct = ({ nodes }: Cluster): boolean => nodes.some(({ node }) => isProduct(node));
@@ -23,6 +24,13 @@ export function refuseWithProduct(left: Cluster, right: Cluster, { link, isAllow
   const follows = link.kind === 'flow' && right.elementwise && !hasProduct(right);
   return follows ? undefined : 'only what follows a matrix product element by element is computed with it';
 }
+
+/** Whether a product of whole numbers would be stored only for what multiplies it (`forceFuseIntMmWithMul`). */
+export const scalesWholeNumbers = (left: Cluster, right: Cluster): boolean =>
+  left.nodes.some(({ node }) => node.kind === 'contract' && !isFloat(node.accumulate)) &&
+  right.nodes.some(({ node }) => bodiesOf(node).some(({ nodes }) => nodes.some(isMul)));
+
+const isMul = (scalar: Scalar): boolean => scalar.kind === 'apply' && scalar.op === 'mul';
 
 /** Why a joined cluster is not a product with maps at its elements; undefined: it is, or it has no product. */
 export function refuseLoopsBesideProduct(joined: Cluster): string | undefined {

@@ -11,7 +11,7 @@ import { joinClusters, refusal, singleCluster, success } from './cluster.ts';
 import type { Cluster, Joining, Link, Outcome } from './cluster.ts';
 import { DependencePaths } from './dependence-paths.ts';
 import { isEmptyAxis } from './empty-nodes.ts';
-import { hasProduct, refuseLoopsBesideProduct, refuseWithProduct } from './epilogue.ts';
+import { hasProduct, refuseLoopsBesideProduct, refuseWithProduct, scalesWholeNumbers } from './epilogue.ts';
 import type { Facts } from './facts.ts';
 import { timesEpilogues } from './fusion-trial.ts';
 import type { FusionTrial } from './fusion-trial.ts';
@@ -213,7 +213,8 @@ class Fusion {
     const isTimed = benchmarkFusion || (hasProduct(joined) && timesEpilogues(this.#config));
     const ways = { together: [[joined]], apart: [[a], [b]] };
     const how = { leastGain: leastEpilogueGain, mayRun: autotunePolicy === 'autotune' };
-    const verdict = isTimed ? this.#trial?.decide(ways, benchmarkFusion ? {} : how) : undefined;
+    const verdict =
+      isTimed && !this.#isForced(a, b) ? this.#trial?.decide(ways, benchmarkFusion ? {} : how) : undefined;
     if (verdict?.says === undefined) return success({ joined, note: '' });
     return verdict.isJoined ? success({ joined, note: `; ${verdict.says}` }) : refusal(verdict.says);
   }
@@ -294,13 +295,18 @@ class Fusion {
     };
   }
 
+  #isForced(a: Cluster, b: Cluster): boolean {
+    return this.#config.forceFuseIntMmWithMul && scalesWholeNumbers(a, b);
+  }
+
   /** What keeps two clusters apart whatever their loops are. */
   #obstacle(a: Cluster, b: Cluster, link: Link): string | undefined {
     const { kind } = link;
     // What stays alone is in no cluster of several.
     const alone = aloneBecause(at(a.nodes, 0).node) ?? aloneBecause(at(b.nodes, 0).node);
     if (alone !== undefined) return alone;
-    const product = refuseWithProduct(a, b, { link, isAllowed: this.#config.epilogueFusion });
+    const isAllowed = this.#config.epilogueFusion || this.#isForced(a, b);
+    const product = refuseWithProduct(a, b, { link, isAllowed });
     if (product !== undefined) return product;
     const large = this.#limits.refuse(a, b);
     if (large !== undefined) return large;

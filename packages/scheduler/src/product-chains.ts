@@ -44,7 +44,7 @@ export function chainProducts(clusters: readonly Cluster[], facts: Facts, chaini
     if (links === undefined || !isAskedFor(links, facts, chaining)) continue;
     const chained = chain(links, facts, { fresh, maySplit, mayReorder, limits });
     if (chained === undefined) continue;
-    const refused = limits.refuse?.(nodesOf(chained, facts));
+    const refused = unprofitable(links, facts) ?? limits.refuse?.(nodesOf(chained, facts));
     if (refused !== undefined) {
       decisions.push({ kind: 'rejected', nodes: namesOf(chained, facts), reason: `not one kernel: ${refused}` });
       continue;
@@ -80,10 +80,27 @@ interface Links {
 
 function isAskedFor({ middle, scores }: Links, facts: Facts, chaining: Chaining): boolean {
   if (middle === undefined) return chaining.throughElements;
-  const { size, dtype } = facts.decl(scores);
   const { leastBytes, throughRows } = chaining;
-  const isLarge = leastBytes === 0 || (size.kind === 'int' && size.value * dtypeInfo[dtype].bytes >= leastBytes);
-  return throughRows && isLarge;
+  return throughRows && bytesOf(scores, facts) >= leastBytes;
+}
+
+/**
+ * Why products with elements between them had better be kernels of their own; undefined: one is as fast. Two write what is between them and
+ * read it, one reads the second operands again for every block of rows.
+ */
+function unprofitable({ middle, first, last, scores }: Links, facts: Facts): string | undefined {
+  if (middle !== undefined) return undefined;
+  const between = 2 * bytesOf(scores, facts);
+  const again = [first, last].reduce((sum, one) => sum + bytesOf(productOf(one)?.b.buffer ?? scores, facts), 0);
+  return between < again
+    ? `between them are ${String(between)} bytes to write and read, and every block of rows would read ${String(again)} again`
+    : undefined;
+}
+
+/** 0 where a call says how many. */
+function bytesOf(buffer: BufferId, facts: Facts): number {
+  const { size, dtype } = facts.decl(buffer);
+  return size.kind === 'int' ? size.value * dtypeInfo[dtype].bytes : 0;
 }
 
 interface Looking {

@@ -3,6 +3,7 @@ import type { Config } from '@tsinductor/config';
 import type { Schedule } from '@tsinductor/ir';
 import { timesEpilogues } from '@tsinductor/scheduler';
 import type { Measure } from '@tsinductor/scheduler';
+import { timesPaddings } from '../passes/pad-products.ts';
 import { isClocked } from '../profile/open-profile.ts';
 import type { Builder } from './builder.ts';
 import type { NativeMachine } from './machine.ts';
@@ -21,7 +22,9 @@ const tuningOf = (builder: Builder, machine: NativeMachine, config: Config): Tun
 
 /** The clock that the settings ask for, where there is a machine to run on. */
 export function clockOf(builder: Builder, config: Config): Measure | undefined {
-  if (!config.benchmarkFusion && !config.benchmarkComboKernel && !timesEpilogues(config)) return undefined;
+  const { benchmarkFusion, benchmarkComboKernel } = config;
+  const isAsked = benchmarkFusion || benchmarkComboKernel || timesEpilogues(config) || timesPaddings(config);
+  if (!isAsked) return undefined;
   const machine = builder.machine(config);
   return machine.kind === 'native'
     ? (plans, mayRun) => timePlans(plans, { ...tuningOf(builder, machine, config), mayRun })

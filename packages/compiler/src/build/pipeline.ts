@@ -20,7 +20,8 @@ import type { Chains, Measure } from '@tsinductor/scheduler';
 import type { Config } from '@tsinductor/config';
 import { indexIntoNothing, unknownStage } from '../errors.ts';
 import type { TracedGraph } from '../request.ts';
-import { postGradPostPass, postGradPrePass } from '../passes/post-grad.ts';
+import { padStage } from '../passes/pad-products.ts';
+import { postGradFusion, postGradPostPass, postGradPrePass } from '../passes/post-grad.ts';
 import { jointPostPass, jointPrePass, partitionStage } from './joint-stages.ts';
 import { lateOf, loweringOf, optimizeOf } from './stage-options.ts';
 
@@ -62,6 +63,8 @@ export interface ForTarget {
   readonly hasLanes?: boolean;
   /** Over inputs that their results replace. */
   readonly updates?: boolean;
+  /** By instructions for matrices of 16 bits. */
+  readonly hasMatrices?: boolean;
 }
 
 const lower = ({ hasLanes = false }: ForTarget): Stage<Graph, LoopProgram, PlanContext> => ({
@@ -153,6 +156,13 @@ export const planPipeline = (forTarget: ForTarget = {}): Pipeline<TracedGraph, S
     )
     .then(postGradPrePass(primitivesForm))
     .through(latePasses, ({ config }) => lateOf(config))
+    .then(postGradFusion(primitivesForm))
+    .then(
+      padStage(primitivesForm, {
+        schedule: (graph, { config }: PlanContext) => scheduling(forTarget).run(graph, { config }),
+        hasMatrices: forTarget.hasMatrices === true,
+      }),
+    )
     .then(postGradPostPass(primitivesForm))
     .through(scheduling(forTarget), (context) => context);
 
@@ -170,6 +180,7 @@ export const processors: ForTarget = { chains: true, hasLanes: true };
 /** What kernels of CUDA can be: of chains of products those whose rows need not be kept whole. */
 export const cudaDevices: ForTarget = {
   chains: { rowBytes: Infinity, operandBytes: Infinity, refuse: (chain) => refuseChain(chain) },
+  hasMatrices: true,
 };
 
 /** Down to C++. */

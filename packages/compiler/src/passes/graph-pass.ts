@@ -34,6 +34,12 @@ export function contextFor(form: PassContext['form'], graph: Graph, usesPatterns
   };
 }
 
+/** A pass by its name, and how many calls it takes at least: `batch_linear:4`. */
+export function readOption(option: string): { readonly name: string; readonly least: number } {
+  const [name = '', least = '2'] = option.split(':');
+  return { name, least: Number(least) };
+}
+
 /** What a symbolic size counts as in questions whose answers are then thrown away. */
 const typicalSize = 257;
 

@@ -1,9 +1,10 @@
-// The program's own passes on graphs in primitives, when gradients are made and what is computed again is decided: before our passes
-// there, and after them.
+// Passes on graphs in primitives that the program asks for, when gradients are made and what is computed again is decided: its own, before
+// our passes there and after them, and those that join equal calls.
 import type { Form, Stage } from '@tsinductor/base';
 import type { Config } from '@tsinductor/config';
+import { batchCalls } from '@tsinductor/graph';
 import type { Graph } from '@tsinductor/graph';
-import { contextFor, passed } from './graph-pass.ts';
+import { contextFor, passed, readOption } from './graph-pass.ts';
 
 type LateStage = Stage<Graph, Graph, { readonly config: Config }>;
 
@@ -34,3 +35,14 @@ export const postGradPostPass = (form: Form<Graph>): LateStage =>
     doc: 'the pass of the setting postGradCustomPostPass',
     setting: 'postGradCustomPostPass',
   });
+
+export const postGradFusion = (form: Form<Graph>): LateStage => ({
+  name: 'post-grad-fusion',
+  doc: 'calls that the setting postGradFusionOptions names are one over all of them',
+  makes: form,
+  run: (graph, { config }) => {
+    const context = contextFor('simplified', graph, config.patternMatcher);
+    const options = config.usePostGradPasses ? config.postGradFusionOptions.map(readOption) : [];
+    return options.reduce((so, { name, least }) => batchCalls(so, name, { least, context }), graph);
+  },
+});

@@ -17,7 +17,7 @@ import { fixedInputs } from '../freeze/fixed-inputs.ts';
 import type { TracedPart, TracedProgram } from '../hosted/hosted-graph.ts';
 import type { TracedGraph } from '../request.ts';
 import type { TracedCall } from '../trace/trace-call.ts';
-import { contextFor, passed } from './graph-pass.ts';
+import { contextFor, passed, readOption } from './graph-pass.ts';
 import type { PassContext } from './graph-pass.ts';
 import { checkNumbers } from './numeric-check.ts';
 
@@ -122,9 +122,9 @@ function passesFor(config: Config): readonly NamedPass[] {
 function namedPasses(config: Config): readonly NamedPass[] {
   const asked = [...config.preGradFusionOptions, ...config.addPreGradPasses];
   return asked.flatMap((option): readonly NamedPass[] => {
-    const [name = '', least = '2'] = option.split(':');
+    const { name, least } = readOption(option);
     if (config.removePreGradPasses.includes(name)) return [];
-    return [{ name, run: (graph) => namedPass(graph, { name, least: Number(least), config }) }];
+    return [{ name, run: (graph) => namedPass(graph, { name, least, config }) }];
   });
 }
 

@@ -133,6 +133,11 @@ export const oneWay: readonly ExcusedName[] = [
     env: ['TORCHINDUCTOR_STATIC_LAUNCH_USER_DEFINED_TRITON_KERNELS'],
     says: 'As `use_static_cuda_launcher`: there is nothing to fall back to.',
   },
+  {
+    name: 'enable_auto_functionalized_v2',
+    env: ['TORCHDYNAMO_AUTO_FUNCTIONALIZED_V2'],
+    says: 'A kernel writes to memory itself, and so does a custom op that writes to several views of one tensor, between two segments of the function: nothing is cloned.',
+  },
   { name: 'cuda_backend', says: 'As `cpu_backend`.' },
   {
     name: 'AIT_USE_TANH_FOR_SIGMOID',

@@ -1,10 +1,6 @@
 // Names of other systems that wait for a part of the product, by that part. A name leaves this table when its setting is built.
 
 export const waiting = {
-  'graph passes': [
-    { name: 'enable_auto_functionalized_v2', env: ['TORCHDYNAMO_AUTO_FUNCTIONALIZED_V2'] },
-    { name: 'post_grad_fusion_options' },
-  ],
   tuning: [
     { name: 'precompilation_timeout_seconds' },
     { name: 'dynamic_scale_rblock', env: ['TORCHINDUCTOR_DYNAMIC_SCALE_RBLOCK'] },
@@ -58,11 +54,8 @@ export const waiting = {
   ],
   contractions: [
     { name: 'remote_gemm_autotune_cache' },
-    { name: 'force_fuse_int_mm_with_mul' },
     { name: 'max_autotune_gemm_backends', env: ['TORCHINDUCTOR_MAX_AUTOTUNE_GEMM_BACKENDS'] },
     { name: 'max_autotune_conv_backends', env: ['TORCHINDUCTOR_MAX_AUTOTUNE_CONV_BACKENDS'] },
-    { name: 'shape_padding', env: ['TORCHINDUCTOR_SHAPE_PADDING'] },
-    { name: 'force_shape_pad' },
     { name: 'triton.autotune_cublasLt' },
     { name: 'cuda.cutlass_max_profiling_configs' },
     { name: 'cuda.cutlass_backend_min_gemm_size' },

@@ -79,7 +79,7 @@ export const graphPasses = {
     type: 'bool',
     default: true,
     affects: 'code',
-    doc: "Run passes on graphs of primitives after gradients are made and what is computed again is decided: optimizeScatterUponConstTensor, onlineSoftmax, and the program's own.",
+    doc: "Run passes on graphs of primitives after gradients are made and what is computed again is decided: postGradFusionOptions, optimizeScatterUponConstTensor, onlineSoftmax, shapePadding, and the program's own.",
   },
   postGradCustomPrePass: {
     type: 'hook',
@@ -94,6 +94,27 @@ export const graphPasses = {
     nullable: true,
     affects: 'code',
     doc: 'The same after our passes and before the graph becomes loops.',
+  },
+  postGradFusionOptions: {
+    type: 'stringList',
+    default: [],
+    pattern:
+      '^(batch_linear_post_grad|batch_aten_tanh|batch_aten_sigmoid|batch_aten_relu|batch_aten_add|batch_aten_sub|batch_aten_mul|batch_aten_div)(:[1-9][0-9]*)?$',
+    affects: 'code',
+    doc: 'With usePostGradPasses: passes on graphs of primitives, in the order in which they run: each joins products, or calls of one operator at each element, of the same, known shapes that do not depend on each other into one. A number behind a colon is how many calls it takes at least, as in batch_aten_tanh:4; 2 otherwise.',
+  },
+  shapePadding: {
+    type: 'bool',
+    default: true,
+    env: ['TORCHINDUCTOR_SHAPE_PADDING'],
+    affects: 'code',
+    doc: 'With usePostGradPasses: pad operands of matrix products that lie in rows of no multiple of 16 bytes, where that is faster. On CUDA devices by an estimate, for f16 and bf16; on the CPU with maxAutotuneGemm, by a clock, and not otherwise. `explain` says why.',
+  },
+  forceShapePad: {
+    type: 'bool',
+    default: false,
+    affects: 'code',
+    doc: 'The same for all of them, without estimate or clock.',
   },
   optimizeScatterUponConstTensor: {
     type: 'bool',

@@ -162,7 +162,13 @@ export const lowering = {
     type: 'bool',
     default: false,
     affects: 'code',
-    doc: 'On the CPU, compute two matrix products of which one is an operand of the other, with elementwise work between them at most, a block of rows at a time, so that what is between them never fills more than a cache.',
+    doc: 'On the CPU, compute two matrix products of which one is an operand of the other, with elementwise work between them at most, a block of rows at a time, so that what is between them never fills more than a cache: where writing and reading it moves no fewer bytes than the second operands have.',
+  },
+  forceFuseIntMmWithMul: {
+    type: 'bool',
+    default: false,
+    affects: 'code',
+    doc: 'Compute what multiplies a matrix product of whole numbers with the product, so that it is never stored, whatever epilogueFusion and clocks say.',
   },
   prologueFusion: {
     type: 'bool',

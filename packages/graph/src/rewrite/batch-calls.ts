@@ -1,16 +1,19 @@
 // Equal calls that do not depend on each other, as one call over all of them: PyTorch's batch fusions
-// (torch/_inductor/fx_passes/group_batch_fusion.py). In and out: a graph as traced.
+// (torch/_inductor/fx_passes/group_batch_fusion.py). In and out: a graph as traced, or one of primitives.
 //
 // Calls are taken together where they stand at the same depth of the graph, counted in calls from its inputs: no two such calls
 // depend on each other, and neither do the groups of them.
 import { at, stableStringify } from '@tsinductor/base';
-import { add, equal, int } from '@tsinductor/ir';
+import { add, equal, int, multiply } from '@tsinductor/ir';
 import type { Index } from '@tsinductor/ir';
 import { isValue, valueKey, valuesOf } from '../argument-reader.ts';
 import type { Composer } from '../composer.ts';
 import type { Graph, NodeId, ValueRef } from '../graph.ts';
+import { cancelViews } from '../passes/cancel-views.ts';
 import type { CallNode } from '../passes/rebuild.ts';
+import { removeDead } from '../passes/remove-dead.ts';
 import { one, product } from '../shape.ts';
+import { joinPieces } from './drop-round-trips.ts';
 import { usedBy } from './match.ts';
 import { metaIn, partGraph } from './part.ts';
 import type { PartContext } from './part.ts';
@@ -125,6 +128,56 @@ const pointwise = (target: string): Batching => ({
   together: (c, calls) => unbound(c, c.call(target, [stacked(c, column(calls, 0))], at(calls, 0).attrs)),
 });
 
+const areOne = (values: readonly ValueRef[]): boolean => new Set(values.map(valueKey)).size === 1;
+
+/** A primitive at each element: operands that differ from call to call are stacked, what all of them read and numbers stay as they are. */
+const elementwise = (target: string): Batching => ({
+  target,
+  key: metasOf,
+  together: (c, calls) => {
+    const { args, attrs, results } = at(calls, 0);
+    const rank = at(results, 0).shape.length;
+    const operands = args.map((arg, position) => {
+      const values = column(calls, position);
+      return values.length === 0 || areOne(values) ? arg : besideRows(c, stacked(c, values), rank);
+    });
+    const whole = c.call(target, operands, attrs);
+    return c.rank(whole) === rank ? calls.map(() => whole) : unbound(c, whole);
+  },
+});
+
+/** Products as one of a larger batch. */
+const products: Batching = {
+  target: 'bmm',
+  key: metasOf,
+  together: (c, calls) => {
+    const joined = (position: number): ValueRef => {
+      const values = column(calls, position);
+      const [batch = one, ...matrix] = c.shape(at(values, 0));
+      return areOne(values) && equal(batch, one)
+        ? c.expand(at(values, 0), [int(calls.length), ...matrix])
+        : c.cat(values, 0);
+    };
+    const whole = c.bmm(joined(0), joined(1));
+    const batch = at(at(at(calls, 0).results, 0).shape, 0);
+    return calls.map((_, place) =>
+      c.slice(whole, 0, { start: multiply(batch, int(place)), end: multiply(batch, int(place + 1)) }),
+    );
+  },
+};
+
+/** Those of graphs of primitives. */
+const lateBatchings: Readonly<Record<string, Batching>> = {
+  batch_linear_post_grad: products,
+  batch_aten_tanh: elementwise('tanh'),
+  batch_aten_sigmoid: elementwise('sigmoid'),
+  batch_aten_relu: elementwise('relu'),
+  batch_aten_add: elementwise('add'),
+  batch_aten_sub: elementwise('sub'),
+  batch_aten_mul: elementwise('mul'),
+  batch_aten_div: elementwise('div'),
+};
+
 export const batchings: Readonly<Record<string, Batching>> = {
   batch_linear: linear,
   batch_linear_lhs: linearLhs,
@@ -134,18 +187,20 @@ export const batchings: Readonly<Record<string, Batching>> = {
   batch_sigmoid: pointwise('sigmoid'),
 };
 
-/** `rule` is one of `batchings`; a group has at least `least` calls. */
+/** `rule` is one of `batchings`, or `lateBatchings` for primitives; a group has at least `least` calls. */
 export function batchCalls(
   graph: Graph,
   rule: string,
   { least, context }: { least: number; context: PartContext },
 ): Graph {
-  const batching = batchings[rule];
+  const batching = (context.form === 'traced' ? batchings : lateBatchings)[rule];
   if (batching === undefined) return graph;
   const depths = depthsOf(graph);
   const groups = new Map<string, CallNode[]>();
   for (const node of graph.nodes) {
     if (node.kind !== 'call' || node.target !== batching.target) continue;
+    // What is computed again has its time and its place.
+    if (node.again !== undefined || node.after !== undefined) continue;
     const key = batching.key(graph, node);
     if (key === undefined) continue;
     const { isConstant, pass, region } = node.origin;
@@ -155,7 +210,9 @@ export function batchCalls(
   const parts = [...groups.values()].flatMap((calls) =>
     calls.length < least ? [] : partOf(graph, calls, { batching, context, rule }),
   );
-  return rewritten(graph, parts, { rule, reason: 'equal calls are one over all of them' });
+  const made = rewritten(graph, parts, { rule, reason: 'equal calls are one over all of them' });
+  // Where calls that follow each other are batched, all of what the first gives is what the next takes.
+  return made === graph || context.form === 'traced' ? made : removeDead(cancelViews(joinPieces(made)));
 }
 
 /** How many calls there are at most on a way from an input to a node. */

@@ -1,13 +1,15 @@
-// What is taken apart to be put together again, dropped. In and out: a graph as traced.
+// What is taken apart to be put together again, dropped. In and out: a graph as traced, or one of primitives.
 //
 //   cat(split(x, ..., dim), dim) = x      stack(unbind(x, dim), dim) = x      chunk as split
+//
+// In primitives:  cat of all slices of x along its first axis, whatever their shapes are, along the first axis = reshape(x)
 import { at, stableStringify } from '@tsinductor/base';
 import { isList, isValue } from '../argument-reader.ts';
 import type { Arg, Graph, ValueRef } from '../graph.ts';
 import { operatorFor } from '../operator-table.ts';
 import { rebuild } from '../passes/rebuild.ts';
 import type { CallNode, NodeList } from '../passes/rebuild.ts';
-import { contiguousStrides } from '../shape.ts';
+import { contiguousStrides, sizeAttr, sizesAttr } from '../shape.ts';
 import { withNote } from './replace.ts';
 
 /** What puts together what a view of several results has taken apart, by rule. */
@@ -47,4 +49,41 @@ function wholeOf({ args, attrs, results }: CallNode, { nodes }: NodeList, least:
   const liesSo =
     stableStringify(meta) === stableStringify({ ...at(results, 0), strides: contiguousStrides(meta.shape) });
   return isSame && liesSo ? whole : undefined;
+}
+
+/** The same of primitives, as it is where calls that follow each other are batched. */
+export const joinPieces = (graph: Graph): Graph =>
+  rebuild(graph, (node, list) => {
+    const whole = node.target === 'cat' && node.attrs['dim'] === 0 ? sliced(node, list) : undefined;
+    if (whole === undefined) return list.add(node);
+    const { shape } = at(node.results, 0);
+    return list.add({ ...node, target: 'reshape', args: [whole], attrs: { shape: sizesAttr(shape) } });
+  });
+
+/** What the pieces are all slices of, one behind another, if it lies in order. */
+function sliced({ args }: CallNode, { nodes }: NodeList): ValueRef | undefined {
+  const pieces: Arg = args[0] ?? null;
+  const slices = isList(pieces) ? pieces.map((piece) => throughReshapes(piece, nodes)) : [];
+  const whole = slices[0]?.args[0];
+  if (whole === undefined || !isValue(whole)) return undefined;
+  const { shape, strides } = at(at(nodes, whole.node).results, whole.result);
+  const ends = slices.map((slice) => slice?.attrs['end']);
+  const areAll = slices.every((slice, place) => {
+    const { dim, start, step } = slice?.attrs ?? {};
+    return (
+      stableStringify([slice?.args, dim, start, step]) ===
+      stableStringify([[whole], 0, place === 0 ? 0 : ends[place - 1], 1])
+    );
+  });
+  const isAll = areAll && stableStringify(ends.at(-1)) === stableStringify(sizeAttr(at(shape, 0)));
+  return isAll && stableStringify(strides) === stableStringify(contiguousStrides(shape)) ? whole : undefined;
+}
+
+/** The slice that a value is, in another shape at most. */
+function throughReshapes(value: ValueRef, nodes: NodeList['nodes']): CallNode | undefined {
+  const maker = at(nodes, value.node);
+  if (maker.kind !== 'call') return undefined;
+  const [from] = maker.args;
+  if (maker.target === 'reshape' && from !== undefined && isValue(from)) return throughReshapes(from, nodes);
+  return maker.target === 'slice' ? maker : undefined;
 }

@@ -10,6 +10,8 @@ import type { SizeEnvironment } from '../size-environment.ts';
 export interface PartContext {
   /** Its symbolic sizes, of which nothing was asked. */
   readonly sizes: () => SizeEnvironment;
+  /** Whether it is as traced, or of primitives. */
+  readonly form: 'traced' | 'primitives' | 'simplified';
 }
 
 export const metaIn = ({ nodes }: Pick<Graph, 'nodes'>, { node, result }: ValueRef): Meta =>
@@ -25,7 +27,7 @@ export function partGraph(
   }: { context: PartContext; build: (c: Composer, inputs: readonly ValueRef[]) => readonly ValueRef[] },
 ): Graph | undefined {
   const sizes = context.sizes();
-  const builder = new GraphBuilder({ sizes });
+  const builder = new GraphBuilder({ sizes, expand: context.form !== 'traced' });
   const standIns = inputs.map((value, position) =>
     builder.placeholder(`input${String(position)}`, metaIn(graph, value)),
   );
