@@ -161,16 +161,19 @@ const catRule: Rule = (lowering, node) => {
   return whole;
 };
 
-/** The pieces of a concatenation, of which each is copied to its place; in the place of one that is a concatenation there are its pieces. */
+/** The pieces of a concatenation, of which each is copied to its place; of concatenations alone, as of rows of tiles, the pieces of these. */
 function joinedParts(program: ProgramBuilder, pieces: readonly View[], dim: number): readonly Part[] {
+  const known = pieces.map((piece) => program.joinedParts(piece));
+  const areJoined = known.every((parts) => parts !== undefined);
   let lower = zero;
-  return pieces.flatMap((piece): readonly Part[] => {
+  return pieces.flatMap((piece, position): readonly Part[] => {
     const shape = shapeOf(piece);
     const start = shape.map((_, axis) => (axis === dim ? lower : zero));
     lower = add(lower, at(shape, dim));
     const element: Part['element'] = (body, coordinates) =>
       body.load(piece.buffer, piece.dtype, locate(piece, coordinates));
-    const inner = program.joinedParts(piece) ?? [{ shape, start: shape.map(() => zero), element }];
+    const inner = areJoined ? known[position] : undefined;
+    if (inner === undefined) return [{ shape, start, element }];
     return inner.map((part) => ({ ...part, start: start.map((first, axis) => add(first, at(part.start, axis))) }));
   });
 }

@@ -67,7 +67,7 @@ export const cpp = {
     type: 'bool',
     default: false,
     affects: 'code',
-    doc: "Compute forward convolutions of f32 with windows of 3 x 3, stride 1, no dilation and one group by Winograd's F(4 x 4, 3 x 3) where that gains: up to a quarter of the multiplications. Results are rounded otherwise. Of normally distributed numbers errors are below 2^-18 of the sum of |x| |w| over a window, instead of 2^-21; of all numbers below (channels + 20) 2^-14 of the sum over channels of the largest |x| of a tile, 6 x 6 elements, times all |w|. What is not finite makes its whole tile so.",
+    doc: "Compute forward f32 convolutions of 3 x 3, stride 1 and one group by Winograd's F(4 x 4, 3 x 3) where that gains. Errors are then up to 2^-18 of the sum of |x| |w| for normally distributed numbers; for any, below (channels + 20) 2^-14 of the sum over channels of the largest |x| times all |w|.",
   },
   'cpp.attentionFusion': {
     type: 'bool',

@@ -77,6 +77,7 @@ const WEIGHT_WALKS = { once: 1, everyCall: 5 };
 
 /** Why a convolution had better stay. */
 function refusal({ batch, channels, outputs, places: [h, w] }: Windows, isFixed: boolean): string | undefined {
+  if ([batch, channels, outputs, h, w].some(Number.isNaN)) return 'sizes of a convolution of 3 x 3 are symbols';
   const what = `a convolution of ${String(channels)} to ${String(outputs)} channels at ${String(h)} x ${String(w)}`;
   if (Math.min(channels, outputs) < FEW_CHANNELS) return `${what} has few channels`;
   const tiles = batch * tilesOf(h) * tilesOf(w);
@@ -93,12 +94,12 @@ function refusal({ batch, channels, outputs, places: [h, w] }: Windows, isFixed:
 type Steps = readonly (readonly [target: string, attrs: CallNode['attrs']])[];
 
 /** As `productOfWindows` of the convolutions has them. */
-const toWindows: Steps = [
+const toTaps: Steps = [
   ['reshape', {}],
   ['permute', { dims: [3, 0, 1, 2, 5, 6, 4] }],
-  ['reshape', {}],
 ];
 const toImage: Steps = [
+  ['reshape', {}],
   ['unfold', { dim: 2, size: 3, step: 1 }],
   ['unfold', { dim: 1, size: 3, step: 1 }],
 ];
@@ -125,23 +126,25 @@ function sourceOf(graph: Graph, value: Arg | undefined, steps: Steps): ValueRef 
   return isValue(source) ? source : undefined;
 }
 
-/** Known sizes; none where one of them is a symbol. */
-function sizesOf(graph: Graph, value: ValueRef): readonly number[] {
-  const sizes = metaIn(graph, value).shape.map((size) => (size.kind === 'int' ? size.value : 0));
-  return sizes.includes(0) ? [] : sizes;
-}
+/** The sizes of a value; not numbers where they are symbols. */
+const sizesOf = (graph: Graph, value: ValueRef): readonly number[] =>
+  metaIn(graph, value).shape.map((size) => (size.kind === 'int' ? size.value : NaN));
 
 /** The windows that a product is of. */
 function windowsAt(graph: Graph, product: CallNode): Windows | undefined {
-  const open = sourceOf(graph, product.args[0], toWindows);
-  const source = sourceOf(graph, open, toImage);
+  const taps = sourceOf(graph, product.args[0], toTaps);
+  const source = sourceOf(graph, taps, toImage);
   const weight = sourceOf(graph, product.args[1], toWeight);
-  if (open === undefined || source === undefined || weight === undefined) return undefined;
-  const [batch, h, w] = sizesOf(graph, open);
-  const [groups, outputs, channels] = sizesOf(graph, weight);
-  if (batch === undefined || h === undefined || w === undefined) return undefined;
-  if (groups !== 1 || outputs === undefined || channels === undefined) return undefined;
-  if (metaIn(graph, open).dtype !== 'f32') return undefined;
+  if (taps === undefined || source === undefined || weight === undefined) return undefined;
+  const [images, kernels] = [sizesOf(graph, taps), sizesOf(graph, weight)];
+  const [batch = 0, h = 0, w = 0, , channels = 0] = images;
+  const [, outputs = 0] = kernels;
+  const wanted = [
+    [batch, h, w, 1, channels, 3, 3],
+    [1, outputs, channels, 3, 3],
+  ];
+  const isPlain = stableStringify([images, kernels]) === stableStringify(wanted);
+  if (!isPlain || metaIn(graph, taps).dtype !== 'f32') return undefined;
   const known = { weight, batch, channels, outputs, places: [h, w] as const };
   return { product: { kind: 'value', node: product.id, result: 0 }, ...known, ...unpadded(graph, source) };
 }
