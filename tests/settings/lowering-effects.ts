@@ -294,6 +294,13 @@ export const loweringEffects = {
     expect(reportOf(floats, [randn([20, 33]), randn([33, 12])], forced ?? {}).kernels).toHaveLength(2);
     expect(reportOf(shifted, inputs.slice(0, 2), forced ?? {}).kernels).toHaveLength(2);
   },
+  'cpp.winograd': () => {
+    const rules = (cpp: Options): readonly string[] =>
+      reportOf((x, w) => nn.functional.conv2d(x, w), [randn([1, 32, 34, 34]), randn([32, 32, 3, 3])], {
+        cpp,
+      }).decisions.flatMap((it) => (it.kind === 'rewritten' ? [it.rule] : []));
+    expect([rules({}), rules({ winograd: true })]).toEqual([[], ['winograd']]);
+  },
   'cpp.attentionFusion': () => {
     const attention = (q: Tensor, k: Tensor, v: Tensor): Tensor => q.scaledDotProductAttention(k, v);
     const inputs = [randn([40, 16]), randn([40, 16]), randn([40, 16])] as const;

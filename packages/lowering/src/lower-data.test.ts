@@ -49,6 +49,20 @@ describe('data', () => {
     const input: Input = { value: x, dtype: 'f16', symbols: { 0: 's0' } };
     expect(runOne([input, { value: x, dtype: 'f16' }], joined).data).toEqual([...x.data, ...x.data]);
   });
+
+  test('a concatenation of concatenations has all pieces stored in place', () => {
+    const [one, other] = [ramp(2, 3), nd([2, 3], (_, i) => -i)];
+    const rows: Build = (b, v, w) => {
+      const row = (...values: readonly (ValueRef | undefined)[]) => b.call('cat', [refs(...values)], { dim: 1 });
+      return b.call('cat', [[row(v, w), row(w, v), row(v, v), row(w, w), row(v, w)]], { dim: 0 });
+    };
+    const isOther = ['01', '10', '00', '11', '01'];
+    const wanted = nd([10, 6], ([i = 0, j = 0]) =>
+      get(isOther[i >> 1]?.[j < 3 ? 0 : 1] === '1' ? other : one, [i % 2, j % 3]),
+    );
+    expect(runOne([f32(one), f32(other)], rows)).toEqual(wanted);
+    expect(lowered([f32(one), f32(other)], rows).program.nodes).toHaveLength(10);
+  });
 });
 
 describe('indices', () => {

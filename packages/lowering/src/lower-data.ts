@@ -147,30 +147,35 @@ function padInParts(program: ProgramBuilder, { target, source, padding, value }:
 }
 
 const catRule: Rule = (lowering, node) => {
+  const { program } = lowering;
   const dim = numberAttr(node, 'dim');
   const pieces = valuesArg(node, 0).map((value) => lowering.view(value));
   // Of an empty result no piece is read, whichever dim it is that is empty.
   const kept = pieces.filter(({ axes }) => !axes.some(({ extent }) => isInt(extent, 0)));
   const limit = Math.max(2, lowering.options.catInputs);
   const target = lowering.target(node);
-  if (kept.length > limit && target.shape.every(({ kind }) => kind === 'int'))
-    return concatenateInParts(lowering.program, { target, pieces: kept, dim });
-  return concatenate(lowering.program, { target, pieces: kept, dim, limit });
+  const parts = joinedParts(program, kept, dim);
+  const isInParts = parts.length > limit && target.shape.every(({ kind }) => kind === 'int');
+  const whole = isInParts ? program.inParts(target, parts) : concatenate(program, { target, pieces: kept, dim, limit });
+  program.setJoined(whole.buffer, parts);
+  return whole;
 };
 
-/** A node for each piece, which copies it to its place. */
-function concatenateInParts(program: ProgramBuilder, { target, pieces, dim }: Omit<Concatenation, 'limit'>): View {
+/** The pieces of a concatenation, of which each is copied to its place; of concatenations alone, as of rows of tiles, the pieces of these. */
+function joinedParts(program: ProgramBuilder, pieces: readonly View[], dim: number): readonly Part[] {
+  const known = pieces.map((piece) => program.joinedParts(piece));
+  const areJoined = known.every((parts) => parts !== undefined);
   let lower = zero;
-  const parts = pieces.map((piece): Part => {
-    const start = target.shape.map((_, axis) => (axis === dim ? lower : zero));
-    lower = add(lower, at(piece.axes, dim).extent);
-    return {
-      shape: shapeOf(piece),
-      start,
-      element: (body, coordinates) => body.load(piece.buffer, piece.dtype, locate(piece, coordinates)),
-    };
+  return pieces.flatMap((piece, position): readonly Part[] => {
+    const shape = shapeOf(piece);
+    const start = shape.map((_, axis) => (axis === dim ? lower : zero));
+    lower = add(lower, at(shape, dim));
+    const element: Part['element'] = (body, coordinates) =>
+      body.load(piece.buffer, piece.dtype, locate(piece, coordinates));
+    const inner = areJoined ? known[position] : undefined;
+    if (inner === undefined) return [{ shape, start, element }];
+    return inner.map((part) => ({ ...part, start: start.map((first, axis) => add(first, at(part.start, axis))) }));
   });
-  return program.inParts(target, parts);
 }
 
 interface Concatenation {

@@ -155,7 +155,7 @@ export const planPipeline = (forTarget: ForTarget = {}): Pipeline<TracedGraph, S
       }),
     )
     .then(postGradPrePass(primitivesForm))
-    .through(latePasses, ({ config }) => lateOf(config))
+    .through(latePasses, ({ config }) => lateOf(config, forTarget.hasLanes === true))
     .then(postGradFusion(primitivesForm))
     .then(
       padStage(primitivesForm, {

@@ -49,10 +49,15 @@ export function optimizeOf({ useJointGraphPasses, jointGraphConstantFolding, use
   return without.size === 0 ? {} : { without };
 }
 
-/** What the settings say of those that follow. */
-export function lateOf(config: Config): OptimizeOptions {
+/** Whether convolutions are computed with fewer multiplications. */
+export const hasWinograd = ({ usePostGradPasses, patternMatcher, cpp }: Config): boolean =>
+  usePostGradPasses && patternMatcher && cpp.winograd;
+
+/** What the settings say of those that follow; `hasLanes`: for kernels in lanes. */
+export function lateOf(config: Config, hasLanes: boolean): OptimizeOptions {
   if (!config.usePostGradPasses || !config.patternMatcher) return {};
   return {
+    winograd: hasLanes && hasWinograd(config),
     selectsForScatters: config.optimizeScatterUponConstTensor,
     ...(config.onlineSoftmax && { onlineSoftmax: { leastBytes: LONG_ROW_BYTES } }),
   };

@@ -10,6 +10,7 @@ import type { Tensor } from '@tsinductor/tensor';
 import { allocate, placedTensor } from '@tsinductor/tensor/internal';
 import type { NativeMachine } from '../build/machine.ts';
 import { fewNodes } from '../build/native-compiler.ts';
+import { hasWinograd } from '../build/stage-options.ts';
 import type { Pending } from '../build/pending.ts';
 import type { PrepareRequest, TracedGraph } from '../request.ts';
 import type { Executable } from '../run/executable.ts';
@@ -35,6 +36,7 @@ export function splitByFrozen(
   const packing = machine && config.cpp.weightPrepack ? keptPanels(machine) : undefined;
   return splitFrozen(primitives, {
     isFrozen: (position) => frozen.has(position) && isWatched(at(examples, position)),
+    winograd: machine !== undefined && hasWinograd(config),
     // Where originals are given back, each weight is to be there once: as panels.
     ...(packing && { packing: config.freezingDiscardParameters ? { ...packing, leastRows: 1 } : packing }),
   });

@@ -63,6 +63,12 @@ export const cpp = {
     affects: 'runtime',
     doc: 'With freezing: keep matrices that products of four rows or more multiply by as panels of two vectors, in the order in which they are read, beside the matrices themselves.',
   },
+  'cpp.winograd': {
+    type: 'bool',
+    default: false,
+    affects: 'code',
+    doc: "Compute forward f32 convolutions of 3 x 3, stride 1 and one group by Winograd's F(4 x 4, 3 x 3) where that gains. Errors are then up to 2^-18 of the sum of |x| |w| for normally distributed numbers; for any, below (channels + 20) 2^-14 of the sum over channels of the largest |x| times all |w|.",
+  },
   'cpp.attentionFusion': {
     type: 'bool',
     default: true,

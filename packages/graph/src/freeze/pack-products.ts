@@ -2,6 +2,9 @@
 //
 //   bmm(a[1, M, K], b[1, K, N]) = columns of bmm(a[P, M, K] (one for all), panels[P, K, N / P])
 //
+// The products of tiles of a convolution (rewrite/winograd.ts) are so as well, each point of its batch for itself. Their matrices are larger
+// than the weight that they are made of, and kept all the same.
+//
 // A register tile reads one panel from end to end, each row of it in one or two vectors, so a call neither packs the matrix nor
 // walks it in strides. Products of one to three rows read the matrix once, as it lies, and gain nothing. All products by one matrix,
 // as the steps of a recurrent network are, share its panels.
@@ -13,6 +16,7 @@ import { isValue, valueKey } from '../argument-reader.ts';
 import type { Attrs, Graph, Meta, ValueRef } from '../graph.ts';
 import { rebuild } from '../passes/rebuild.ts';
 import type { CallNode, NodeList } from '../passes/rebuild.ts';
+import { isOfWinograd } from '../rewrite/winograd.ts';
 import { contiguousMeta, one, sizesAttr } from '../shape.ts';
 import { bytesOf, bytesOfInputs, cheaplyMade, frozenNodes } from './frozen-nodes.ts';
 
@@ -45,17 +49,22 @@ export function packProducts(graph: Graph, isFrozen: (placeholder: number) => bo
     const [a, b] = node.args;
     if (!isValue(a) || !isValue(b) || !frozen.has(b.node) || frozen.has(a.node)) return false;
     const matrix = at(at(graph.nodes, b.node).results, b.result);
-    if (!cheap.has(b.node)) return true;
+    if (!cheap.has(b.node) || isOfWinograd(node)) return true;
     return bytesOf(matrix) <= mostGrowth * bytesOfInputs(graph, frozen.get(b.node) ?? []);
   };
   const packed = rebuild(graph, (node, list) => {
-    const sizes = isByFrozen(node) ? packedSizes(node, list, packing) : undefined;
-    return sizes === undefined ? list.add(node) : productOfPanels(node, sizes, { list, panels });
+    const isPacked = isByFrozen(node);
+    const sizes = isPacked ? packedSizes(node, list, packing) : undefined;
+    if (sizes !== undefined) return productOfPanels(node, sizes, { list, panels });
+    const [, b] = node.args;
+    if (isPacked && isOfWinograd(node) && isValue(b)) panels.set(valueKey(b), b);
+    return list.add(node);
   });
   return { graph: packed, panels: new Set([...panels.values()].map(valueKey)) };
 }
 
 interface PackedSizes {
+  readonly batch: number;
   readonly rows: Index;
   readonly depth: number;
   readonly panels: number;
@@ -67,11 +76,12 @@ function packedSizes(node: CallNode, list: NodeList, { panelColumns, leastRows }
   const [left, right] = [metaOf(list, node.args[0]), metaOf(list, node.args[1])];
   const columns = right && panelColumns(right.dtype);
   if (left === undefined || right === undefined || columns === undefined) return undefined;
-  const [batch, depth = 0, width = 0] = right.shape.map(numberOf);
+  const sizes = right.shape.map(numberOf);
+  const [batch, depth, width] = [at(sizes, 0), at(sizes, 1), at(sizes, 2)];
   const rows = at(left.shape, 1);
-  const isThin = isBelow(rows, leastRows);
-  if (batch !== 1 || depth === 0 || width === 0 || isThin) return undefined;
-  return width % columns === 0 ? { rows, depth, panels: width / columns, columns } : undefined;
+  const isSeveral = batch !== 1 && !isOfWinograd(node);
+  if (isSeveral || sizes.includes(0) || isBelow(rows, leastRows)) return undefined;
+  return width % columns === 0 ? { batch, rows, depth, panels: width / columns, columns } : undefined;
 }
 
 const numberOf = (size: Index): number => (size.kind === 'int' ? size.value : 0);
@@ -82,7 +92,7 @@ const metaOf = (list: NodeList, arg: CallNode['args'][number] | undefined): Meta
 
 function productOfPanels(
   node: CallNode,
-  { rows, depth, panels: count, columns }: PackedSizes,
+  { batch, rows, depth, panels: count, columns }: PackedSizes,
   { list, panels }: { readonly list: NodeList; readonly panels: Map<string, ValueRef> },
 ): readonly ValueRef[] {
   const [a, b] = node.args;
@@ -94,14 +104,21 @@ function productOfPanels(
   ): ValueRef => at(list.add({ ...node, target, args, attrs, results: [contiguousMeta(shape, dtype)] }), 0);
   const reshaped = (value: ValueRef, shape: readonly Index[]): ValueRef =>
     call('reshape', [value], { shape, attrs: { shape: sizesAttr(shape) } });
-  const permuted = (value: ValueRef, shape: readonly Index[]): ValueRef =>
-    call('permute', [value], { shape, attrs: { dims: [1, 0, 2] } });
   if (!isValue(a) || !isValue(b)) return list.add(node);
   const [p, k, n] = [int(count), int(depth), int(columns)];
-  const matrix = panels.get(valueKey(b)) ?? permuted(reshaped(b, [k, p, n]), [p, k, n]);
+  // Of several products each has panels of its own: their number stands before the others.
+  const lead = batch === 1 ? [] : [int(batch)];
+  const permuted = (value: ValueRef, shape: readonly Index[]): ValueRef =>
+    call('permute', [value], { shape: [...lead, ...shape], attrs: { dims: batch === 1 ? [1, 0, 2] : [0, 2, 1, 3] } });
+  const split = (value: ValueRef, shape: readonly Index[]): ValueRef => reshaped(value, [...lead, ...shape]);
+  const joined = (value: ValueRef, shape: readonly Index[]): ValueRef =>
+    batch === 1 ? value : reshaped(value, [int(batch * count), ...shape]);
+  const matrix = panels.get(valueKey(b)) ?? joined(permuted(split(b, [k, p, n]), [p, k, n]), [k, n]);
   panels.set(valueKey(b), matrix);
-  const shape = [p, rows, k];
-  const left = call('expand', [a], { shape, attrs: { shape: sizesAttr(shape) } });
-  const product = call('bmm', [left, matrix], { shape: [p, rows, n], attrs: {} });
-  return [reshaped(permuted(product, [rows, p, n]), [one, rows, int(count * columns)])];
+  const shape = [...lead, p, rows, k];
+  const once = batch === 1 ? a : split(a, [one, rows, k]);
+  const left = joined(call('expand', [once], { shape, attrs: { shape: sizesAttr(shape) } }), [rows, k]);
+  const product = call('bmm', [left, matrix], { shape: [int(batch * count), rows, n], attrs: {} });
+  const columnsOfAll = batch === 1 ? product : split(product, [p, rows, n]);
+  return [reshaped(permuted(columnsOfAll, [rows, p, n]), [int(batch), rows, int(count * columns)])];
 }

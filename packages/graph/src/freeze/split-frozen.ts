@@ -14,6 +14,7 @@ import { cancelViews } from '../passes/cancel-views.ts';
 import { extractGraph } from '../passes/extract-graph.ts';
 import { optimize } from '../passes/optimize.ts';
 import { removeDead } from '../passes/remove-dead.ts';
+import { winograd } from '../rewrite/winograd.ts';
 import { zero } from '../shape.ts';
 import { SizeEnvironment } from '../size-environment.ts';
 import { bytesOf, bytesOfInputs, cheaplyMade, frozenNodes } from './frozen-nodes.ts';
@@ -47,12 +48,18 @@ interface Freezing {
   /** Whether the placeholder at a position holds what does not change. */
   readonly isFrozen: (placeholder: number) => boolean;
   readonly packing?: Packing;
+  /** Whether convolutions are rewritten for fewer multiplications, with weights that are transformed once. */
+  readonly winograd?: boolean;
 }
 
+/** No panels; matrices of convolutions are kept as they are. */
+const unpacked: Packing = { panelColumns: () => undefined, leastRows: 1 };
+
 /** Undefined where nothing would be computed once. */
-export function splitFrozen(traced: Graph, { isFrozen, packing }: Freezing): FrozenSplit | undefined {
-  const graph = optimize(traced);
-  const packed = packing && packProducts(graph, isFrozen, packing);
+export function splitFrozen(traced: Graph, { isFrozen, packing, ...how }: Freezing): FrozenSplit | undefined {
+  const plain = optimize(traced);
+  const graph = how.winograd === true ? optimize(winograd(plain, isFrozen)) : plain;
+  const packed = packing || how.winograd === true ? packProducts(graph, isFrozen, packing ?? unpacked) : undefined;
   return new Splitting(packed?.graph ?? graph, isFrozen, packed?.panels ?? new Set()).split();
 }
 

@@ -12,12 +12,15 @@ import type { OnlineSoftmax } from './online-softmax.ts';
 import { removeDead } from './remove-dead.ts';
 import { selectForScatter } from './select-for-scatter.ts';
 import { shareCommon } from './share-common.ts';
+import { winograd } from '../rewrite/winograd.ts';
 
 /** What is done only where it is asked for. */
 export interface OptimizeOptions {
   readonly onlineSoftmax?: OnlineSoftmax;
   /** Choices in the place of scatters of one element per row. */
   readonly selectsForScatters?: boolean;
+  /** Convolutions with fewer multiplications. */
+  readonly winograd?: boolean;
   /** Passes that are left out, for those who look for what a pass does. */
   readonly without?: ReadonlySet<GraphPassName>;
 }
@@ -63,6 +66,13 @@ const scatterPass: GraphPass = {
   run: (graph, { selectsForScatters }) => (selectsForScatters === true ? selectForScatter(graph) : graph),
 };
 
+const winogradPass: GraphPass = {
+  name: 'winograd',
+  doc: 'convolutions of 3 x 3 are products of tiles',
+  makes: primitivesForm,
+  run: (graph, options) => (options.winograd === true ? removeDead(winograd(graph)) : graph),
+};
+
 const again = (pass: GraphPass): GraphPass => ({ ...pass, name: `${pass.name}-again` });
 
 /** What `optimize` runs on every graph of primitives. */
@@ -76,7 +86,9 @@ export const graphPasses: Pipeline<Graph, Graph, OptimizeOptions> = Pipeline.of(
   .then(again(deadPass));
 
 /** What is done after that where the settings ask for it, when what is computed for gradients is decided as well. */
-export const latePasses: Pipeline<Graph, Graph, OptimizeOptions> = Pipeline.of(scatterPass).then(softmaxPass);
+export const latePasses: Pipeline<Graph, Graph, OptimizeOptions> = Pipeline.of(scatterPass)
+  .then(softmaxPass)
+  .then(winogradPass);
 
 export const optimize = (graph: Graph, options: OptimizeOptions = {}, watch?: Watch): Graph =>
   graphPasses.run(graph, options, watch);
