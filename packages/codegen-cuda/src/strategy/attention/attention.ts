@@ -63,7 +63,9 @@ export function attentionOf(given: Chain): Attention | string | undefined {
   const [rows, batch] = [scores.m, chain.outer.filter(({ name }) => name !== scores.m.name)];
   const still = new Set([...outer, ...nodes.flatMap(({ axes }) => axes.filter(isUnit).map(({ name }) => name))]);
   const columnsBetween = { nodes, rows, outer: still, columns: scores.n.extent, weights: [values.a.buffer] };
-  const bounds = columnBounds({ ...columnsBetween, isFinite: () => false });
+  const found = columnBounds({ ...columnsBetween, isFinite: () => false });
+  // Blocks that a table leaves out are computed, and masked as all others are.
+  const bounds = found?.ahead === undefined && found?.behind === undefined ? undefined : found;
   return { scores, values, batch, rows, softmax, maps, bounds };
 }
 
