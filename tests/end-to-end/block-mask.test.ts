@@ -225,6 +225,13 @@ describe('flexAttention by a block mask', () => {
     expect(farthest(compiled(...inputs), whole)).toBeLessThan(2e-6);
     expect(compiled.explain(...inputs).toString()).toMatch(/from one product to the other/);
     // All loops over keys go through the runs of blocks that count.
+    const left = 'columns of blocks that a table leaves out are not computed';
+    expect(
+      compiled
+        .explain(...inputs)
+        .toString()
+        .includes(left),
+    ).toBe(form.mask?.blockSize !== 256);
     expect(/\brun_count\b/.test(textOf(compiled))).toBe(form.mask?.blockSize !== 256);
   });
 
@@ -276,6 +283,18 @@ describe('flexAttention by a block mask', () => {
       expect(farthest(compiled(blockMask, table, ...inputs), wanted)).toBeLessThan(2e-6);
     }
     expect(compiled.graphs()).toHaveLength(1);
+    expect(textOf(compiled)).toMatch(/\brun_count\b/);
+  });
+
+  test('the mask may be made where it is used', () => {
+    const inputs = given();
+    const flex = (...[documents, q, k, v]: [Tensor, ...Given]): Tensor => {
+      const options = { queries: q.size(2), keys: k.size(2), blockSize: 32 };
+      return flexAttention(q, k, v, { blockMask: createBlockMask(sameDocument(documents), options) });
+    };
+    const documents = documentsOf(90, 110);
+    const compiled = compile(flex, { fullgraph: true, options: always });
+    expect(farthest(compiled(documents, ...inputs), flex(documents, ...inputs))).toBeLessThan(2e-6);
     expect(textOf(compiled)).toMatch(/\brun_count\b/);
   });
 

@@ -80,8 +80,8 @@ const ordered = (marked: Tensor): [Tensor, Tensor] => [
 
 /**
  * The blocks of keys that count for each block of queries under a mask, for `nn.functional.flexAttention`: compiled code leaves the others
- * out. Lengths need be no multiples of a block. The mask is computed once for each query and key. As
- * `torch.nn.attention.flex_attention.create_block_mask`.
+ * out. Lengths need be no multiples of a block. The mask is computed once for each query and key. In a
+ * compiled function no memory holds it. As `torch.nn.attention.flex_attention.create_block_mask`.
  *
  * ```ts
  * const documents = tensor([0, 0, 0, 1, 1, 2, 2, 2]); // which one each token is of

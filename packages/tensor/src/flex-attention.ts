@@ -51,8 +51,8 @@ interface Returned<Lse extends boolean> {
  * });
  * ```
  *
- * Raises ARGUMENT_VALUE for tensors of other dims and for functions that give anything but a score or a bool, SHAPE_MISMATCH where sizes
- * do not fit, and what `vmap` raises where functions read elements or draw random numbers.
+ * Raises ARGUMENT_VALUE for tensors of other dims, for functions that give anything but a score or a bool, and for a block mask of other
+ * sizes; SHAPE_MISMATCH where sizes do not fit, and what `vmap` raises where functions read elements or draw random numbers.
  */
 export function flexAttention(
   ...given: [query: Tensor, key: Tensor, value: Tensor, options: FlexAttentionOptions & Returned<true>]

@@ -70,7 +70,9 @@ export function writeChain(nest: Nest): void {
   );
   const sums = new Map(steps.flatMap(({ node, sums: adds }) => (adds ? [[node, prepareSum(nest, node, chain)]] : [])));
   const finite = checksOf(nest, chain, [...products.values()]);
-  nest.notes.push(`blocks of ${String(chain.rows)} rows, from one product to the other`);
+  const inRuns = finite !== undefined && chain.mask?.bounds.table !== undefined;
+  const left = inRuns ? '; columns of blocks that a table leaves out are not computed' : '';
+  nest.notes.push(`blocks of ${String(chain.rows)} rows, from one product to the other${left}`);
   writeUnits(nest, alone, { chain, products, sums, finite });
   for (const { oriented, target } of sums.values()) round(nest, oriented, target);
   roundAll(nest, products, chain);
