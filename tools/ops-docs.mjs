@@ -75,7 +75,7 @@ const indexLines = (pages) => [
   'How the pointwise ops are defined, with derivatives and accuracy: [definitions](ops/definitions.md). The accuracy of operators that are made of',
   'them: [accuracy](ops/accuracy.md). Not in the tables, but functions of the package as well: `tensor`, random numbers (`rand`, `randn`, `randint`,',
   '`randperm`, `bernoulli`, `multinomial`), what values decide the size of (`nonzero`, `argwhere`, `maskedSelect`, `unique`, `bincount`), and attention with',
-  'scores and masks of the program (`nn.functional.flexAttention`).',
+  'scores and masks of the program (`nn.functional.flexAttention`, `createBlockMask`).',
   ...pages.flatMap(({ name, title, sections }) => [
     '',
     `## [${title}](ops/${name}.md)`,

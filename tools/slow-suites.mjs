@@ -13,6 +13,7 @@ export const slowSuites = {
   'tests/end-to-end/sorting.test.ts': 56,
   'packages/codegen-cpp/src/strategy/traffic/next-rows.test.ts': 54,
   'tests/gpu/gpu.test.ts': 50,
+  'tests/end-to-end/block-mask.test.ts': 36,
   'tests/end-to-end/tutorials.test.ts': 35,
   'tests/guide.test.ts': 35,
   'tests/build/build.test.ts': 34,

@@ -196,6 +196,7 @@ describe('flexAttention', () => {
       const inputs = given({ rows });
       expect(farthest(compiled(...inputs), flex(...inputs))).toBeLessThan(2e-6);
     }
+    expect(compiled.graphs()).toHaveLength(1);
   });
 
   test('without keys rows are 0', () => {

@@ -10,7 +10,7 @@ import type { BufferId, Schedule } from '@tsinductor/ir';
 import { lowerGraph } from '@tsinductor/lowering';
 import { f16FromBits, f16ToBits, fromBfloat16Bits, toBfloat16Bits } from '@tsinductor/ops';
 import { schedule } from '@tsinductor/scheduler';
-import { arange, nn } from '@tsinductor/tensor';
+import { arange, nn, where } from '@tsinductor/tensor';
 import type { FlexAttentionOptions, Tensor } from '@tsinductor/tensor';
 import { hasCompiler, makeElements } from '@tsinductor/testing/loops';
 import type { Case, ElementArray } from '@tsinductor/testing/loops';
@@ -146,6 +146,18 @@ const late: Run = (...given) => {
   return q.scaledDotProductAttention(k, v, { attnMask });
 };
 
+/** Blocks of queries by keys, of which an input says whether they count. */
+const inBlocks =
+  (rows: number, columns: number): Run =>
+  (...given) => {
+    const [q, k, v, used] = given as [Tensor, Tensor, Tensor, Tensor];
+    const each = used.repeatInterleave(rows, 1).repeatInterleave(columns, 2);
+    const table = each.narrow(1, 0, q.size(-2)).narrow(2, 0, k.size(-2));
+    return where(table, q.matmul(k.transpose(-1, -2)).mul(0.3), -Infinity)
+      .softmax(-1)
+      .matmul(v);
+  };
+
 const grouped: Run = (...given) => {
   const [q, k, v] = given as [Tensor, Tensor, Tensor];
   return q.scaledDotProductAttention(k, v, { isCausal: true, enableGqa: true });
@@ -188,6 +200,34 @@ const attentions: readonly Case[] = [
     caseOf('shared heads', grouped, { batch: [2, 4], shared: [2, 2], rows: 48, columns: 48, dtype }),
     caseOf('rows without keys, plain', late, { rows: 20, dtype }),
   ]),
+  caseOf('blocks', inBlocks(16, 32), {
+    batch: [3],
+    rows: 70,
+    columns: 150,
+    dtype: 'f32',
+    more: [{ shape: [3, 5, 5], dtype: 'bool' }],
+  }),
+  caseOf('blocks', inBlocks(64, 64), {
+    batch: [2],
+    rows: 192,
+    columns: 256,
+    dtype: 'bf16',
+    more: [{ shape: [2, 3, 4], dtype: 'bool' }],
+  }),
+  caseOf('blocks of all rows', inBlocks(128, 16), {
+    batch: [3],
+    rows: 40,
+    columns: 90,
+    dtype: 'f16',
+    more: [{ shape: [3, 1, 6], dtype: 'bool' }],
+  }),
+  caseOf('blocks of few rows', inBlocks(4, 32), {
+    batch: [2],
+    rows: 40,
+    columns: 90,
+    dtype: 'f32',
+    more: [{ shape: [2, 10, 3], dtype: 'bool' }],
+  }),
   ...changed.flatMap(([name, options]) => [
     caseOf(name, flex(options), { ...heads, rows: 70, dtype: 'f32' }),
     caseOf(name, flex(options), { ...heads, rows: 70, columns: 100, dtype: 'bf16' }),
@@ -221,6 +261,16 @@ const spoilt: readonly (readonly [Case, { readonly keys: readonly number[]; read
   [caseOf('NaN ahead', causal, { batch: [1], rows: 70, columns: 200, dtype: 'f32' }), { keys: [199], by: NaN }],
   [caseOf('infinity seen', causal, { batch: [1], rows: 150, dtype: 'f16' }), { keys: [3, 100], by: -Infinity }],
   [caseOf('NaN behind', flex(window(5)), { ...heads, rows: 150, dtype: 'bf16' }), { keys: [0], by: NaN }],
+  [
+    caseOf('NaN in blocks', inBlocks(64, 64), {
+      batch: [3],
+      rows: 192,
+      columns: 256,
+      dtype: 'f32',
+      more: [{ shape: [3, 3, 4], dtype: 'bool' }],
+    }),
+    { keys: [10, 250], by: NaN },
+  ],
   [caseOf('infinity around', flex(window(5)), { ...heads, rows: 150, dtype: 'f32' }), { keys: [70], by: Infinity }],
 ];
 

@@ -11,7 +11,7 @@ import type { Schedule } from '@tsinductor/ir';
 import { lowerGraph } from '@tsinductor/lowering';
 import { schedule } from '@tsinductor/scheduler';
 import type { DType } from '@tsinductor/base';
-import { nn } from '@tsinductor/tensor';
+import { arange, nn, where } from '@tsinductor/tensor';
 import type { MaskMod, Tensor } from '@tsinductor/tensor';
 import { differences, expected, inputsOf } from '@tsinductor/testing/loops';
 import type { Case } from '@tsinductor/testing/loops';
@@ -26,27 +26,39 @@ interface Shape {
   readonly isCausal?: boolean;
   /** How far behind its row a column counts. */
   readonly behind?: number;
+  /** Rows and columns of a block of which an input says whether it counts. */
+  readonly blocks?: readonly [rows: number, columns: number];
 }
 
-function caseOf({ rows, columns, width, dtype = 'f32', isCausal = false, behind }: Shape): Case {
+function caseOf({ rows, columns, width, dtype = 'f32', isCausal = false, behind, blocks }: Shape): Case {
   const maskMod: MaskMod = (...[, , i, j]) =>
     isCausal ? i.ge(j).logicalAnd(i.sub(j).le(behind ?? 0)) : i.sub(j).le(behind ?? 0);
   const windowed = (...given: Tensor[]): Tensor => {
     const [q, k, v] = given.map((x) => x.unsqueeze(0)) as [Tensor, Tensor, Tensor];
     return nn.functional.flexAttention(q, k, v, { maskMod }).squeeze(0);
   };
-  const run = (q: Tensor, k: Tensor, v: Tensor): Tensor =>
-    (behind === undefined ? q.scaledDotProductAttention(k, v, { isCausal }) : windowed(q, k, v)).relu();
+  const inBlocks = ([q, k, v]: readonly [Tensor, Tensor, Tensor], used: Tensor): Tensor => {
+    const each = blocks?.reduce((table, size, axis) => table.repeatInterleave(size, axis + 1), used) ?? used;
+    const scores = where(each.narrow(1, 0, rows).narrow(2, 0, columns), q.matmul(k.transpose(1, 2)), -Infinity);
+    const masked = isCausal ? where(arange(rows).unsqueeze(1).ge(arange(columns)), scores, -Infinity) : scores;
+    return masked.softmax(-1).matmul(v).relu();
+  };
+  const table = blocks && [2, Math.ceil(rows / blocks[0]), Math.ceil(columns / blocks[1])];
+  const run = (...[q, k, v, used]: [Tensor, Tensor, Tensor, Tensor?]): Tensor =>
+    used !== undefined
+      ? inBlocks([q, k, v], used)
+      : (behind === undefined ? q.scaledDotProductAttention(k, v, { isCausal }) : windowed(q, k, v)).relu();
   const inputs = [
     { shape: [2, rows, width], dtype },
     { shape: [2, columns, width], dtype },
     { shape: [2, columns, width + 3], dtype },
+    ...(table ? [{ shape: table, dtype: 'bool' as const }] : []),
   ];
   const program = lowerGraph(optimize(primitivesOf({ run, inputs })));
   const config = withConfig(resolveConfig({ env: {} }), { cpp: { attentionFusionBytes: 0 } });
   const plan: Schedule = schedule(program, { config, chains: true });
   const half = dtype === 'f16' || dtype === 'bf16';
-  const name = `${isCausal ? 'causal ' : ''}${behind === undefined ? '' : `${String(behind)} behind, `}${[rows, columns, width].join(' x ')} ${dtype}`;
+  const name = `${isCausal ? 'causal ' : ''}${behind === undefined ? '' : `${String(behind)} behind, `}${blocks ? `blocks of ${blocks.join(' x ')}, ` : ''}${[rows, columns, width].join(' x ')} ${dtype}`;
   return { name, schedule: plan, sizes: new Map(), tolerance: half ? 0.02 : 1e-5 };
 }
 
@@ -59,6 +71,10 @@ const cases: readonly Case[] = [
   caseOf({ rows: 16, columns: 20, width: 4, dtype: 'f16' }),
   caseOf({ rows: 100, columns: 101, width: 2, isCausal: true, behind: 19 }),
   caseOf({ rows: 112, columns: 100, width: 2, behind: 20 }),
+  caseOf({ rows: 60, columns: 128, width: 3, blocks: [16, 32] }),
+  caseOf({ rows: 100, columns: 101, width: 2, blocks: [7, 24] }),
+  caseOf({ rows: 50, columns: 90, width: 2, dtype: 'bf16', blocks: [64, 16] }),
+  caseOf({ rows: 96, columns: 96, width: 2, isCausal: true, blocks: [16, 16] }),
 ];
 
 const targets: readonly CpuTarget[] = [

@@ -9,6 +9,7 @@ export { printScalarIndex } from './print-value.ts';
 export { truncateDivisions } from './truncate-divisions.ts';
 export type { PositionContext } from './print-value.ts';
 export { OpFunctions } from './op-functions.ts';
+export type { BlockTable } from './bind/block-table.ts';
 export { collapseAxes } from './bind/collapse-axes.ts';
 export {
   type Between,

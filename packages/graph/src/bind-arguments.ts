@@ -177,7 +177,10 @@ const ENCODERS: Readonly<Record<ParameterType, Encoder>> = {
     wanted: 'integers, slices, null, ellipsis or index tensors',
     read: ({ value, environment }) => encodeSubscript(environment, value),
   },
-  scalar: attribute('a number', ({ value, environment }) => scalarOf(environment, value)),
+  scalar: attribute(
+    'a number',
+    ({ value, environment }) => scalarOf(environment, value) ?? environment.toSize?.(value),
+  ),
   dtype: attribute("a dtype, such as 'f32'", ({ value, environment }) => dtypeOf(environment, value)),
   string: attribute('a string', ({ value }) => stringOf(value)),
   bool: attribute('true or false', ({ value, parameter }) => boolOf(parameter, value)),

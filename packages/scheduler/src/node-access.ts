@@ -129,7 +129,7 @@ export function buffersRead(node: LoopNode): readonly BufferId[] {
 
 /** Every index expression of a node. */
 export function indexesOf(node: LoopNode): readonly Index[] {
-  return [...coordinatesOf(node), ...placesOf(node)];
+  return [...coordinatesOf(node), ...placesOf(node), ...truthPlacesOf(node)];
 }
 
 /** The coordinates that its bodies compute with. */
@@ -140,12 +140,18 @@ export function coordinatesOf(node: LoopNode): readonly Index[] {
   return found;
 }
 
-/** Where it reads and writes, and the extents that it checks. */
+/** Where it reads truth values. */
+export const truthPlacesOf = (node: LoopNode): readonly Index[] =>
+  bodiesOf(node).flatMap(({ nodes }) =>
+    nodes.flatMap((scalar) => (scalar.kind === 'load' && scalar.dtype === 'bool' ? [scalar.at] : [])),
+  );
+
+/** Where it reads and writes all else, and the extents that it checks. */
 export function placesOf(node: LoopNode): readonly Index[] {
   const found: Index[] = [];
   for (const { nodes } of bodiesOf(node)) {
     for (const scalar of nodes) {
-      if (scalar.kind === 'load') found.push(scalar.at);
+      if (scalar.kind === 'load' && scalar.dtype !== 'bool') found.push(scalar.at);
       else if (scalar.kind === 'check') found.push(scalar.extent);
     }
   }

@@ -14,7 +14,17 @@ import {
   product,
 } from '@tsinductor/ir';
 import type { Axis, Index, LoopNode } from '@tsinductor/ir';
-import { coordinatesOf, indexesOf, isUnit, loopsOf, overOf, placesOf, reindex } from './node-access.ts';
+import {
+  bodiesOf,
+  coordinatesOf,
+  indexesOf,
+  isUnit,
+  loopsOf,
+  overOf,
+  placesOf,
+  reindex,
+  truthPlacesOf,
+} from './node-access.ts';
 
 /** A node may gain this many loops by splitting. */
 const MAX_SPLITS = 8;
@@ -65,6 +75,7 @@ function findSplit(node: LoopNode): Split | undefined {
   const found = [
     ...divisionsIn(places),
     ...divisionsIn(coordinatesOf(node)).filter((division) => !staysWhole(division, places)),
+    ...divisionsIn(truthPlacesOf(node)).filter(({ axis }) => !isStepped(axis, places) || !isReadAlong(node, axis)),
   ];
   if (found.length === 0) return undefined;
   const loops = new Map(loopsOf(node).map((axis) => [axis.name, axis]));
@@ -91,9 +102,16 @@ function findSplit(node: LoopNode): Split | undefined {
  * multiples find those at once, and the loop stays one that memory is read along.
  */
 const staysWhole = ({ axis, divisor }: Division, places: readonly Index[]): boolean =>
-  divisor.kind === 'int' &&
-  Number.isInteger(Math.log2(divisor.value)) &&
+  divisor.kind === 'int' && Number.isInteger(Math.log2(divisor.value)) && isStepped(axis, places);
+
+const isStepped = (axis: string, places: readonly Index[]): boolean =>
   places.every((place) => coefficientOf(place, axis) !== undefined);
+
+/** Whether numbers are read along an axis: truth values of its blocks are a mask of these, and the loop stays the one of who made them. */
+const isReadAlong = (node: LoopNode, axis: string): boolean =>
+  bodiesOf(node).some(({ nodes }) =>
+    nodes.some((scalar) => scalar.kind === 'load' && scalar.dtype !== 'bool' && freeAxes(scalar.at).has(axis)),
+  );
 
 const valueOf = (index: Index): number => (index.kind === 'int' ? index.value : Infinity);
 

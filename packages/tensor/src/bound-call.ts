@@ -67,8 +67,7 @@ class Binding implements BindingEnvironment {
   }
 
   toSize(value: unknown): Attr | undefined {
-    // A tensor has a method of that name.
-    const isSize = typeof value === 'object' && value !== null && 'size' in value && !isTensor(value);
+    const isSize = typeof value === 'object' && value !== null && 'size' in value && typeof value.size === 'object';
     return isSize ? (value as { readonly size: never }) : undefined;
   }
 }

@@ -1,25 +1,22 @@
 // Attention whose scores and mask are functions of the program (Dong et al., Flex Attention, https://arxiv.org/abs/2412.05496). The
 // functions are of one score; vmap makes them functions of all, so that a graph has them as loops between the two products.
-import { isFloat } from '@tsinductor/base';
-import type { DType } from '@tsinductor/base';
+import { at, isFloat } from '@tsinductor/base';
+import { equal, int } from '@tsinductor/ir';
+import type { Index } from '@tsinductor/ir';
+import { BlockMask, checkedScalar, ofAllPlaces } from './block-mask.ts';
+import type { MaskMod, ScorePlace } from './block-mask.ts';
 import { dispatchOne } from './dispatch.ts';
 import { badArgument, describe } from './errors.ts';
 import { checkOptions } from './given-options.ts';
 import { located } from './location.ts';
-import { vmap } from './mapping/vmap.ts';
+import { processState } from './process-state.ts';
 import { float } from './scalars.ts';
-import { indexesOf } from './symbolic-shape.ts';
+import { indexesOf, symbolicSizes } from './symbolic-shape.ts';
 import { isTensor } from './tensor.ts';
 import type { Tensor } from './tensor.ts';
 
-/** Where a score is: integers (i64) without dims. */
-export type ScorePlace = [batch: Tensor, head: Tensor, query: Tensor, key: Tensor];
-
 /** What becomes of one score: a float without dims. */
 export type ScoreMod = (...score: [score: Tensor, ...place: ScorePlace]) => Tensor;
-
-/** Whether a key counts for a query: a bool without dims. */
-export type MaskMod = (...place: ScorePlace) => Tensor;
 
 /** Options of `flexAttention`. */
 export interface FlexAttentionOptions {
@@ -27,6 +24,8 @@ export interface FlexAttentionOptions {
   readonly scoreMod?: ScoreMod;
   /** Keeps keys out. A row that keeps all out is 0. */
   readonly maskMod?: MaskMod;
+  /** Which blocks the mask leaves out (`createBlockMask`): compiled code does. Its own mask holds where no `maskMod` is given. */
+  readonly blockMask?: BlockMask;
   /** What products are multiplied by. Default: one over the root of the width. */
   readonly scale?: number;
   /** Whether the query has a multiple of the heads of key and value; neighbouring heads share them. Default: false. */
@@ -52,8 +51,8 @@ interface Returned<Lse extends boolean> {
  * });
  * ```
  *
- * Raises ARGUMENT_VALUE for tensors of other dims and for functions that give anything but a score or a bool, SHAPE_MISMATCH where sizes
- * do not fit, and what `vmap` raises where functions read elements or draw random numbers.
+ * Raises ARGUMENT_VALUE for tensors of other dims, for functions that give anything but a score or a bool, and for a block mask of other
+ * sizes; SHAPE_MISMATCH where sizes do not fit, and what `vmap` raises where functions read elements or draw random numbers.
  */
 export function flexAttention(
   ...given: [query: Tensor, key: Tensor, value: Tensor, options: FlexAttentionOptions & Returned<true>]
@@ -70,14 +69,11 @@ export function flexAttention(
   ]
 ): Tensor | [Tensor, Tensor] {
   try {
-    checkOptions(name, options, ['scoreMod', 'maskMod', 'scale', 'enableGqa', 'returnLse']);
+    checkOptions(name, options, ['scoreMod', 'maskMod', 'blockMask', 'scale', 'enableGqa', 'returnLse']);
     checkOperands({ query, key, value });
-    for (const what of ['scoreMod', 'maskMod'] as const)
-      if (options[what] !== undefined && typeof options[what] !== 'function')
-        throw badArgument(name, `${what} is ${describe(options[what])}`, 'give a function over tensors');
-    if (options.scale !== undefined && !Number.isFinite(options.scale))
-      throw badArgument(name, `scale is ${describe(options.scale)}`, 'give a finite number');
-    const { out, lse } = attention({ query, key, value }, options);
+    checkGiven(options);
+    const maskMod = options.maskMod ?? options.blockMask?.maskMod;
+    const { out, lse } = attention({ query, key, value }, { ...options, ...(maskMod && { maskMod }) });
     return options.returnLse === true ? [out, lse] : out;
   } catch (error) {
     throw located(error);
@@ -85,6 +81,16 @@ export function flexAttention(
 }
 
 const name = 'flexAttention';
+
+function checkGiven({ blockMask, scale, ...functions }: FlexAttentionOptions): void {
+  for (const what of ['scoreMod', 'maskMod'] as const)
+    if (functions[what] !== undefined && typeof functions[what] !== 'function')
+      throw badArgument(name, `${what} is ${describe(functions[what])}`, 'give a function over tensors');
+  if (scale !== undefined && !Number.isFinite(scale))
+    throw badArgument(name, `scale is ${describe(scale)}`, 'give a finite number');
+  if (blockMask !== undefined && !(blockMask instanceof BlockMask))
+    throw badArgument(name, `blockMask is ${describe(blockMask)}`, 'make one with createBlockMask');
+}
 
 interface Operands {
   readonly query: Tensor;
@@ -163,25 +169,41 @@ function forHeads(query: Tensor, x: Tensor): Tensor {
 }
 
 /** Scores [batch, heads, rows, columns] as the functions change them. */
-function modified(scores: Tensor, { scoreMod, maskMod }: FlexAttentionOptions): Tensor {
+function modified(scores: Tensor, { scoreMod, maskMod, blockMask }: FlexAttentionOptions): Tensor {
   if (scoreMod === undefined && maskMod === undefined) return scores;
   const ofOne = (score: Tensor, ...place: ScorePlace): Tensor => {
-    const changed = scoreMod === undefined ? score : checked('scoreMod', scoreMod(score, ...place), score.dtype);
+    const { dtype } = score;
+    const changed =
+      scoreMod === undefined ? score : checkedScalar(name, 'scoreMod', { made: scoreMod(score, ...place), dtype });
     if (maskMod === undefined) return changed;
-    return call('where', checked('maskMod', maskMod(...place), 'bool'), changed, float(-Infinity));
+    const counts = checkedScalar(name, 'maskMod', { made: maskMod(...place), dtype: 'bool' });
+    return call('where', counts, changed, float(-Infinity));
   };
-  const places = [0, 1, 2, 3].map((axis) => call('arange', scores.size(axis))) as ScorePlace;
-  // From the innermost axis, that of columns, outward.
-  const ofAll = [3, 2, 1, 0].reduce<typeof ofOne>(
-    (fn, axis) => vmap(fn, { inAxes: [0, ...places.map((_, other) => (other === axis ? 0 : null))] as never }),
-    ofOne,
-  );
-  return ofAll(scores, ...places);
+  const places = [0, 1, 2, 3].map((axis) => call('arange', sizeOf(scores, axis))) as ScorePlace;
+  const all = ofAllPlaces(ofOne, 1)(scores, ...places);
+  return blockMask === undefined ? all : call('where', inUsedBlocks(scores, blockMask), all, float(-Infinity));
 }
 
-function checked(what: string, made: unknown, dtype: DType): Tensor {
-  if (!isTensor(made)) throw badArgument(name, `${what} gives ${describe(made)}`, 'give a tensor without dims');
-  if (made.shape.length > 0 || made.dtype !== dtype)
-    throw badArgument(name, `${what} gives ${made.dtype} [${made.shape.join(', ')}]`, `give ${dtype} without dims`);
-  return made;
+/** A size as what operators take: a symbol of what is being recorded stays one. */
+const sizeOf = ({ shape }: Tensor, axis: number): unknown => symbolicSizes(shape)?.[axis] ?? shape[axis];
+
+/** Whether each score is in a block that counts. */
+function inUsedBlocks(scores: Tensor, blockMask: BlockMask): Tensor {
+  const { used, lengths, blockSize } = blockMask;
+  const sizes = [...indexesOf(used.shape).slice(0, 2), ...lengths.flatMap(({ shape }) => indexesOf(shape))];
+  const isSame = (one: Index, other: Index): boolean =>
+    processState.recorder?.sizes.same(one, other) ?? equal(one, other);
+  const fits = indexesOf(scores.shape).every(
+    (size, axis) => (axis < 2 && isSame(at(sizes, axis), int(1))) || isSame(at(sizes, axis), size),
+  );
+  if (!fits)
+    throw badArgument(
+      name,
+      `blockMask is of [${blockMask.shape.join(', ')}], scores are [${scores.shape.join(', ')}]`,
+      'make it for these sizes, or for 1 batch and 1 head',
+    );
+  return blockSize.reduce((table, size, place) => {
+    const spread = call('repeatInterleave', table, size, place + 2);
+    return call('slice', spread, place + 2, 0, sizeOf(scores, place + 2), 1);
+  }, used);
 }

@@ -2,6 +2,7 @@
 import { operators } from '@tsinductor/graph';
 import { splitOptions } from './bound-call.ts';
 import { answer } from './dispatch.ts';
+import { createBlockMask } from './block-mask.ts';
 import { flexAttention } from './flex-attention.ts';
 import type { FftFunctions, FunctionalFunctions, LinalgFunctions, SpecialFunctions } from './generated/namespaces.ts';
 import { functionsIn } from './public-forms.ts';
@@ -28,12 +29,17 @@ function namespaceObject<T>(namespace: Namespace): T {
 
 /** What `nn.functional` has: operators, and what is made of operators and of functions of the program. */
 interface Functional extends FunctionalFunctions {
+  readonly createBlockMask: typeof createBlockMask;
   readonly flexAttention: typeof flexAttention;
 }
 
 /** Neural network functions: nn.functional.linear, conv2d, crossEntropy ... */
 export const nn: { readonly functional: Functional } = Object.freeze({
-  functional: Object.freeze({ ...namespaceObject<FunctionalFunctions>('nn.functional'), flexAttention }),
+  functional: Object.freeze({
+    ...namespaceObject<FunctionalFunctions>('nn.functional'),
+    createBlockMask,
+    flexAttention,
+  }),
 });
 /** Linear algebra: linalg.vectorNorm, matrixPower ... */
 export const linalg: LinalgFunctions = namespaceObject<LinalgFunctions>('linalg');

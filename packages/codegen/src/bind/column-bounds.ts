@@ -1,14 +1,16 @@
 // Which columns of a row count between two products, where a mask leaves out those too far ahead of the diagonal (causal attention), or
-// too far behind it (a sliding window). In: the nodes between the products. Out: how far from its row a column may be that still
-// counts, on either side; nothing where all may.
+// too far behind it (a sliding window), or by a table of blocks. In: the nodes between the products. Out: how far from its row a column
+// may be that still counts, on either side, and the table; nothing where all may.
 //
-// Nodes are evaluated in part, for a column so far away that the mask excludes it: what the mask puts there is -Infinity, which a
+// Nodes are evaluated in part, for a column that the mask excludes: what the mask puts there is -Infinity, which a
 // maximum passes over; of which, less the largest of the row, exp makes 0, which a sum passes over; and 0 times one over that sum is 0.
 // What the second product would multiply by 0 may be left out where that is 0: who leaves it out sees to it that it is.
 import { at } from '@tsinductor/base';
 import { add, axisIndex, coefficientOf, equal, int, subtract, substitute } from '@tsinductor/ir';
 import type { Axis, Body, BufferId, Index, LoopNode, Scalar, ScalarId } from '@tsinductor/ir';
 import type { PointwiseName } from '@tsinductor/ops';
+import { blockTableIn, isOfTable } from './block-table.ts';
+import type { BlockTable } from './block-table.ts';
 
 /** What is known of a value in an excluded column. */
 type Known = 'false' | 'minus infinity' | 'zero' | 'unknown';
@@ -31,41 +33,71 @@ export type IsFinite = (node: LoopNode, body: Body, id: ScalarId) => boolean;
 /** On which side of a row's place on the diagonal columns lie. */
 type Side = 'ahead' | 'behind';
 
-/** Columns from row - `behind` to row + `ahead` count; undefined: all on that side. */
-export type ColumnBounds = Readonly<Record<Side, number | undefined>>;
-
-/** Undefined where all columns count. Each row has one that does. `isFinite`: of values that may be multiplied by 0. */
-export function columnBounds(between: Between & { readonly isFinite: IsFinite }): ColumnBounds | undefined {
-  const [ahead, behind] = [boundOn('ahead', between), boundOn('behind', between)];
-  const hasColumns = behind === undefined || reachesRows(between, behind);
-  return ahead === undefined && (behind === undefined || !hasColumns)
-    ? undefined
-    : { ahead, behind: hasColumns ? behind : undefined };
+/** Columns from row - `behind` to row + `ahead` count; undefined: all on that side. Of these, those of blocks that the table has. */
+export interface ColumnBounds extends Readonly<Record<Side, number | undefined>> {
+  readonly table: BlockTable | undefined;
 }
+
+/**
+ * Undefined where all columns count. Each row has one that does by its distance; a table may leave a row none, so who goes by it
+ * computes one all the same. `isFinite`: of values that may be multiplied by 0.
+ */
+export function columnBounds(between: Between & { readonly isFinite: IsFinite }): ColumnBounds | undefined {
+  const [ahead, far] = [boundOn('ahead', between), boundOn('behind', between)];
+  const behind = far !== undefined && reachesRows(between, far) ? far : undefined;
+  const found = first(between, ({ body, ...grid }) => blockTableIn(body, grid, (buffer) => isMadeBy(between, buffer)));
+  const table = found !== undefined && excludes(found, between) ? found : undefined;
+  return ahead === undefined && behind === undefined && table === undefined ? undefined : { ahead, behind, table };
+}
+
+const isMadeBy = ({ nodes }: Between, buffer: BufferId): boolean => nodes.some(({ outs }) => outs.includes(buffer));
 
 /** Whether the last row is no further from the last column than this. */
 const reachesRows = ({ rows, columns }: Pick<Between, 'rows' | 'columns'>, behind: number): boolean =>
   rows.extent.kind === 'int' && columns.kind === 'int' && rows.extent.value <= columns.value + behind;
 
 function boundOn(side: Side, between: Between & { readonly isFinite: IsFinite }): number | undefined {
-  const by = between.nodes.map((node) => diagonalOf(node, side, between)).find((found) => found !== undefined);
-  if (by === undefined || by < 0) return undefined;
+  const bound = first(between, ({ body, rows, columns }) =>
+    body.nodes.map((scalar) => boundBy(body, scalar, { rows, column: columns })).find((found) => found?.side === side),
+  );
+  return bound !== undefined && bound.by >= 0 && excludes(bound, between) ? bound.by : undefined;
+}
+
+/** A loop over columns: what it does for each of them. */
+interface OverColumns {
+  readonly body: Body;
+  readonly rows: Axis;
+  readonly columns: Axis;
+}
+
+/** The first answer for the nodes with loops over columns. */
+const first = <T>(between: Between, ask: (loop: OverColumns) => T | undefined): T | undefined =>
+  between.nodes
+    .map((node) => {
+      const columns = columnOf(node, between);
+      const body = node.kind === 'map' ? node.body : node.kind === 'reduce' ? node.step : undefined;
+      return columns && body && ask({ body, rows: between.rows, columns });
+    })
+    .find((found) => found !== undefined);
+
+/** Whether a column that a bound excludes changes nothing of what the last products read but to 0. */
+function excludes(bound: Bound | BlockTable, between: Between & { readonly isFinite: IsFinite }): boolean {
   const known = new Map<BufferId, KnownBuffer>();
   for (const node of between.nodes) {
     if (innerLoops(node, between).length === 0) continue;
     const column = columnOf(node, between);
-    if (column === undefined) return undefined;
-    const masked: Masked = { ...between, node, column, bound: { side, by }, known };
+    if (column === undefined) return false;
+    const masked: Masked = { ...between, node, column, bound, known };
     if (node.kind === 'reduce') {
-      if (!passesOver(node.step, masked)) return undefined;
+      if (!passesOver(node.step, masked)) return false;
     } else if (node.kind === 'map') {
       node.outs.forEach((out, slot) => {
         const value = valueOf(node.body, at(node.body.results, slot), masked);
         known.set(out, { value, at: inColumn(at(node.writes, slot), column) });
       });
-    } else return undefined;
+    } else return false;
   }
-  return between.weights.every((weights) => known.get(weights)?.value === 'zero') ? by : undefined;
+  return between.weights.every((weights) => known.get(weights)?.value === 'zero');
 }
 
 /** What is known of a buffer's elements, which lie there. */
@@ -89,7 +121,7 @@ interface Masked extends Between {
   readonly node: LoopNode;
   /** The loop over columns. */
   readonly column: Axis;
-  readonly bound: Bound;
+  readonly bound: Bound | BlockTable;
   /** What is known of buffers in excluded columns. */
   readonly known: ReadonlyMap<BufferId, KnownBuffer>;
 }
@@ -103,15 +135,6 @@ export function columnOf(node: LoopNode, between: Pick<Between, 'outer' | 'colum
   const { columns } = between;
   const [column, ...others] = innerLoops(node, between);
   return others.length === 0 && column !== undefined && equal(column.extent, columns) ? column : undefined;
-}
-
-/** The first comparison of row and column in a node that bounds that side, as how far columns may be. */
-function diagonalOf(node: LoopNode, side: Side, between: Between): number | undefined {
-  const column = columnOf(node, between);
-  const body = node.kind === 'map' ? node.body : node.kind === 'reduce' ? node.step : undefined;
-  if (column === undefined || body === undefined) return undefined;
-  const bounds = body.nodes.map((scalar) => boundBy(body, scalar, { rows: between.rows, column }));
-  return bounds.find((bound) => bound?.side === side)?.by;
 }
 
 type Axes = Pick<Masked, 'rows' | 'column'>;
@@ -214,7 +237,8 @@ function valueOf(body: Body, id: ScalarId, masked: Masked): Known {
 }
 
 /** What is known of the element of this very column. */
-function loadedValue(load: Scalar & { readonly kind: 'load' }, { known, column }: Masked): Known {
+function loadedValue(load: Scalar & { readonly kind: 'load' }, { known, column, bound, rows }: Masked): Known {
+  if ('buffer' in bound && isOfTable(load, bound, { rows, columns: column })) return 'false';
   const of = known.get(load.buffer);
   const isHere = load.mask === undefined && of !== undefined && equal(of.at, inColumn(load.at, column));
   return isHere ? of.value : 'unknown';
@@ -252,8 +276,8 @@ const rules: Readonly<Partial<Record<PointwiseName, (call: Call) => Known>>> = {
 function appliedTo(body: Body, scalar: Scalar & { readonly kind: 'apply' }, masked: Masked): Known {
   const { op, args } = scalar;
   if (comparisons[op] !== undefined) {
-    const bound = boundBy(body, scalar, masked);
-    return bound?.side === masked.bound.side && bound.by === masked.bound.by ? 'false' : 'unknown';
+    const [own, { bound }] = [boundBy(body, scalar, masked), masked];
+    return 'side' in bound && own?.side === bound.side && own.by === bound.by ? 'false' : 'unknown';
   }
   const value = (position: number): Known => {
     const id = args[position];

@@ -37,7 +37,7 @@ export function columnsFor(
   { chain, first, finite }: Masked,
   { point, range }: BlockOfRows,
 ): Columns | undefined {
-  if (chain.mask === undefined || finite === undefined) return undefined;
+  if (chain.mask === undefined || finite === undefined || chain.mask.bounds.table !== undefined) return undefined;
   const { plan, oriented } = first;
   const { extent } = oriented.n;
   const width = plan.vectors * plan.lanes;
@@ -73,7 +73,7 @@ export interface BlockOfRows {
   readonly range: AxisPart;
 }
 
-interface Masked {
+export interface Masked {
   readonly chain: Chain;
   /** The first product, whose columns they are. */
   readonly first: { readonly oriented: Oriented; readonly plan: ProductPlan };

@@ -22,6 +22,8 @@ import { pointWork } from '../plan/work.ts';
 import { scalarLoop, wholeRange } from '../write/loops.ts';
 import type { Nest } from '../write/nest.ts';
 import { writeWithin } from '../write/region.ts';
+import { throughRuns } from '../write/runs.ts';
+import type { Runs } from '../write/runs.ts';
 import { round, targetOf, writeUnit } from './blocks.ts';
 import { columnsFor, withinColumns } from './chain-columns.ts';
 import type { BlockOfRows, Columns } from './chain-columns.ts';
@@ -29,6 +31,7 @@ import { checkFinite, operandsOf } from './chain-finite.ts';
 import type { FiniteCheck } from './chain-finite.ts';
 import { isBranchedChain, planChain } from './chain-plan.ts';
 import type { Chain, ProductStep, Step } from './chain-plan.ts';
+import { runsFor } from './chain-runs.ts';
 import { addSum, clearSum, prepareSum } from './chain-sums.ts';
 import type { PreparedSum } from './chain-sums.ts';
 import { inThreads } from './in-threads.ts';
@@ -67,7 +70,9 @@ export function writeChain(nest: Nest): void {
   );
   const sums = new Map(steps.flatMap(({ node, sums: adds }) => (adds ? [[node, prepareSum(nest, node, chain)]] : [])));
   const finite = checksOf(nest, chain, [...products.values()]);
-  nest.notes.push(`blocks of ${String(chain.rows)} rows, from one product to the other`);
+  const inRuns = finite !== undefined && chain.mask?.bounds.table !== undefined;
+  const left = inRuns ? '; columns of blocks that a table leaves out are not computed' : '';
+  nest.notes.push(`blocks of ${String(chain.rows)} rows, from one product to the other${left}`);
   writeUnits(nest, alone, { chain, products, sums, finite });
   for (const { oriented, target } of sums.values()) round(nest, oriented, target);
   roundAll(nest, products, chain);
@@ -215,20 +220,39 @@ function writeBlockOfRows(nest: Nest, { chain, products, sums, finite }: Written
   };
   keepRows(nest, chain, from);
   const frame = [...point].reduce((open: Frame, [name, value]) => bindAxis(open, name, value), emptyFrame);
-  const columns = columnsFor(nest, { chain, first: at([...products.values()], 0), finite }, { point, range });
+  const masked = { chain, first: at([...products.values()], 0), finite };
+  const columns = columnsFor(nest, masked, { point, range });
+  const runs = runsFor(nest, masked, { point, range });
   for (const step of chain.steps) {
     if (step.kind === 'rows') {
-      const { masked, tree } = withinColumns(nest, chain, { tree: step.tree, columns });
+      const { masked: within, tree } = withinColumns(nest, chain, { tree: step.tree, columns });
+      const inRuns = runs && new Map([...(chain.mask?.columns ?? [])].map((name) => [name, runs]));
       scalarLoop(nest, { axis: m, ...range }, (row) => {
-        writeWithin(masked, tree, bindAxis(frame, m.name, row));
+        writeWithin(inRuns ? { ...within, runs: inRuns } : within, tree, bindAxis(frame, m.name, row));
       });
       continue;
     }
     const sum = sums.get(step.node);
-    if (sum !== undefined) addSum(nest, { chain, sum }, { point, range, columns });
+    if (sum !== undefined)
+      inColumns(nest, { runs, columns, axis: masked.first.oriented.n }, (part) => {
+        addSum(nest, { chain, sum }, { point, range, columns: part });
+      });
     const prepared = products.get(step.node);
-    if (prepared !== undefined) writeProduct(nest, { chain, maps: step.maps, prepared }, { point, range, columns });
+    if (prepared !== undefined)
+      writeProduct(nest, { chain, maps: step.maps, prepared }, { point, range, columns, runs });
   }
+}
+
+interface Counting {
+  readonly runs: Runs | undefined;
+  readonly columns: AxisPart | undefined;
+  readonly axis: Axis;
+}
+
+/** What is done with the columns that count: with each run of them, or with all at once. */
+function inColumns(nest: Nest, { runs, columns, axis }: Counting, write: (part: AxisPart | undefined) => void): void {
+  if (runs === undefined) write(columns);
+  else throughRuns(nest, { runs, axis }, write);
 }
 
 /** Scratch for what one step leaves for another: its rows count from the first of the block. */
@@ -260,9 +284,15 @@ interface Multiplying {
 interface Block extends BlockOfRows {
   /** Those that count, where not all do. */
   readonly columns: Columns | undefined;
+  /** The same as runs. */
+  readonly runs: Runs | undefined;
 }
 
-function writeProduct(nest: Nest, { chain, maps, prepared }: Multiplying, { point, range, columns }: Block): void {
+function writeProduct(
+  nest: Nest,
+  { chain, maps, prepared }: Multiplying,
+  { point, range, columns, runs }: Block,
+): void {
   const { oriented, plan, panels } = prepared;
   const { node, n } = oriented;
   const isKept = (buffer: number): boolean => chain.kept.has(buffer);
@@ -272,15 +302,23 @@ function writeProduct(nest: Nest, { chain, maps, prepared }: Multiplying, { poin
   const target = prepared.target ?? resultOf(nest, node);
   const inMemory = panels === undefined ? undefined : memoryOf(panels, batch);
   // The first product makes the columns that the second sums over.
-  if (isKept(out) || columns === undefined) {
-    const parts = { rows: range, columns: isKept(out) && columns ? columns : { from: int(0), to: n.extent }, maps };
-    writeUnit(nest, { oriented: here, plan, batch, target }, { ...parts, ...(inMemory && { panels: inMemory }) });
+  const whole = { from: int(0), to: n.extent };
+  const parts = { rows: range, maps, ...(inMemory && { panels: inMemory }) };
+  const product = { oriented: here, plan, batch, target };
+  if (isKept(out)) {
+    inColumns(nest, { runs, columns, axis: n }, (part = whole) => {
+      writeUnit(nest, product, { ...parts, columns: part });
+    });
+    return;
+  }
+  if (columns === undefined) {
+    writeUnit(nest, { ...product, ...(runs && { runs }) }, { ...parts, columns: whole });
     return;
   }
   const { from, count } = columns;
   const first = inMemory && { ...inMemory, base: add(inMemory.base, multiply(from, int(plan.vectors * plan.lanes))) };
-  const parts = { rows: range, columns: { from: int(0), to: n.extent }, maps, ...(first && { panels: first }) };
-  writeUnit(nest, { oriented: summedFrom(here, from), plan, batch, target, points: count }, parts);
+  const moved = { ...product, oriented: summedFrom(here, from), points: count };
+  writeUnit(nest, moved, { ...parts, columns: whole, ...(first && { panels: first }) });
 }
 
 /**

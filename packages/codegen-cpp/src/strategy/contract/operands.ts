@@ -5,6 +5,7 @@ import { mapIndex, named, staticValue } from '@tsinductor/codegen';
 import { add, int, multiply } from '@tsinductor/ir';
 import type { Axis, ContractOperand, Index, Value } from '@tsinductor/ir';
 import type { Nest } from '../write/nest.ts';
+import type { Runs } from '../write/runs.ts';
 import type { Epilogue } from './epilogue.ts';
 import { stepAlong } from './plan.ts';
 import type { Contract, Oriented, ProductPlan } from './plan.ts';
@@ -68,6 +69,8 @@ export interface Product {
   readonly isPart?: boolean;
   /** How many points of k count, where the others are multiplied by 0. */
   readonly points?: Index;
+  /** Which of them count, where that is found out: runs of k. */
+  readonly runs?: Runs;
   /** What finished tiles go through instead of being stored. */
   readonly epilogue?: Epilogue;
 }

@@ -10,6 +10,7 @@ import { laneBytes } from '../plan/lanes.ts';
 import { vectorLoop } from '../write/loops.ts';
 import type { Vector } from '../write/loops.ts';
 import type { Nest } from '../write/nest.ts';
+import { runsWithin } from '../write/runs.ts';
 import type { AxisPart } from './in-threads.ts';
 import { converted, operandName, placeAt, productAt } from './operands.ts';
 import type { Packed, Product } from './operands.ts';
@@ -160,12 +161,19 @@ function rowsOf(nest: Nest, copy: Copy, target: Target): void {
     const row = named(name, other.extent);
     const axis = { name: along.name, extent: copy.count };
     const lanes = Math.min(plan.lanes, lanesFor(nest.target.isa, laneBytes([oriented.node], along.name, nest)));
-    vectorLoop(nest, { axis, from: int(0), to: copy.count, lanes, instances: 1, unroll: 4 }, ([vector]) => {
-      if (vector === undefined) return;
-      const value = (copy.operand.element === undefined ? loadPoint : computePoint)(nest, copy, { row, vector, lanes });
-      const place = add(add(target.base, multiply(row, int(target.step))), vector.at);
-      const access = { buffer: target.buffer, at: place, step: int(1), align: dtypeInfo[accumulate].bytes };
-      writer.emit({ kind: 'store', access, value: converted(nest, value, accumulate) });
+    const runs = along.name === oriented.k.name ? product.runs : undefined;
+    runsWithin(nest, { runs, axis: along, first: copy.start, count: copy.count }, (part) => {
+      vectorLoop(nest, { axis, ...part, lanes, instances: 1, unroll: 4 }, ([vector]) => {
+        if (vector === undefined) return;
+        const value = (copy.operand.element === undefined ? loadPoint : computePoint)(nest, copy, {
+          row,
+          vector,
+          lanes,
+        });
+        const place = add(add(target.base, multiply(row, int(target.step))), vector.at);
+        const access = { buffer: target.buffer, at: place, step: int(1), align: dtypeInfo[accumulate].bytes };
+        writer.emit({ kind: 'store', access, value: converted(nest, value, accumulate) });
+      });
     });
   });
   writer.emit({ kind: 'for', name, from: int(0), to: copy.depth, step: 1, body });

@@ -7,6 +7,7 @@ import { add, int, multiply, subtract } from '@tsinductor/ir';
 import type { Access, Index, Value } from '@tsinductor/ir';
 import type { Nest } from '../write/nest.ts';
 import { scalarLoop } from '../write/loops.ts';
+import { runsWithin } from '../write/runs.ts';
 import { scratchAccess, writeEpilogue } from './epilogue.ts';
 import type { Epilogue } from './epilogue.ts';
 import { converted, operandName, placeAt, productAt, spanOf } from './operands.ts';
@@ -29,16 +30,20 @@ export function writeRegisterTile(nest: Nest, product: Product, tile: Tile): voi
   );
   prefetchResult(nest, product, tile);
   const prefetch = panelPrefetch(nest, product, tile);
+  const { from: first, depth: count } = tile.block;
+  const depth = { runs: product.runs, axis: oriented.k, first, count };
   eachTap(nest, { product, tile }, (here, tap) => {
-    const k = writer.fresh(oriented.k.name);
-    const body = writer.block([k], () => {
-      nest.memory.scoped(() => {
-        const point = named(k, oriented.k.extent);
-        prefetch?.(tap, point);
-        writeStep(nest, here, { tile, names, tap, k: point });
+    runsWithin(nest, depth, ({ from, to }) => {
+      const k = writer.fresh(oriented.k.name);
+      const body = writer.block([k], () => {
+        nest.memory.scoped(() => {
+          const point = named(k, oriented.k.extent);
+          prefetch?.(tap, point);
+          writeStep(nest, here, { tile, names, tap, k: point });
+        });
       });
+      writer.emit({ kind: 'for', name: k, from, to, step: 1, body });
     });
-    writer.emit({ kind: 'for', name: k, from: int(0), to: tile.block.depth, step: 1, body });
   });
   writeResults(nest, product, { tile, names });
 }

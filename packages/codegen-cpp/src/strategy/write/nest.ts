@@ -7,6 +7,7 @@ import type { Planning } from '../plan/planning.ts';
 import type { Carrying } from '../plan/work.ts';
 import type { TrafficDecision } from '../traffic/rule.ts';
 import type { RegionTraffic } from '../traffic/traffic.ts';
+import type { Runs } from './runs.ts';
 
 /** The kernel being written. */
 export interface Nest extends Planning {
@@ -18,6 +19,8 @@ export interface Nest extends Planning {
   readonly decisions: TrafficDecision[];
   /** How results are written in the region being written. */
   readonly results: RegionTraffic['results'];
+  /** Axes of which only some points count, by name; absent: none. */
+  readonly runs?: ReadonlyMap<string, Runs>;
 }
 
 /** A point of the nest: the axes that are open, by the kernel's names, and the lanes if an axis is vectorised. */

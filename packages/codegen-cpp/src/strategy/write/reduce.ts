@@ -26,6 +26,7 @@ import { stepAt } from './nest.ts';
 import type { Nest } from './nest.ts';
 import { writePrefetches } from './prefetch.ts';
 import { keepMap, writeMap, writeResult } from './results.ts';
+import { eachRun } from './runs.ts';
 import { scanLanes } from './scan-lanes.ts';
 import { declareStates, merge, mergeAccumulators, mergeLanes, writeBlock } from './states.ts';
 import type { Carried, State } from './states.ts';
@@ -85,8 +86,8 @@ export function writeSite(nest: Nest, site: Site, frames: readonly Frame[]): voi
 /** A loop over a reduced axis. */
 interface SiteLoop {
   readonly range: Range;
-  /** The loops by vectors that it is, where its points are lanes. */
-  readonly parts: readonly VectorPart[] | undefined;
+  /** The loops by vectors that a part of it is, where its points are lanes. */
+  readonly partsOf: ((range: Range) => readonly VectorPart[]) | undefined;
   /** Points per block, those of the largest blocks first; none where it is not cut. */
   readonly sizes: readonly number[];
 }
@@ -99,18 +100,18 @@ function loopsOf(nest: Nest, { nodes, over, fold, part }: Site): readonly SiteLo
   ];
   const loops = order.map(({ axis }) => {
     const range = part?.axis.name === axis.name ? part : wholeRange(axis);
-    const parts = fold?.axis === axis.name ? partsOf(nest, fold, range) : undefined;
-    const [wide] = parts ?? [];
+    const inParts = fold?.axis === axis.name ? (own: Range) => partsOf(nest, fold, own) : undefined;
+    const [wide] = inParts?.(range) ?? [];
     const step = wide === undefined ? 1 : stepOf(wide);
     const points = range === part ? part.points : mostIterations(axis.extent, 1);
     const iterations = points === undefined ? undefined : Math.ceil(points / step);
-    return { range, parts, step, iterations };
+    return { range, partsOf: inParts, step, iterations };
   });
   const isCascade = nodes.some((node) => node.kind === 'reduce' && roundsStates(node));
   const isNarrow = fold === undefined && nodes.some((node) => isCarrying(node) && narrowed(node) !== undefined);
   const blocks = isCascade ? cascadeOf(nest, loops) : isNarrow ? loops.map(() => [nest.choices.cascade.steps]) : [];
-  return loops.map(({ range, parts, step }, depth) => {
-    return { range, parts, sizes: (blocks[depth] ?? []).map((iterations) => iterations * step) };
+  return loops.map(({ range, partsOf: inParts, step }, depth) => {
+    return { range, partsOf: inParts, sizes: (blocks[depth] ?? []).map((iterations) => iterations * step) };
   });
 }
 
@@ -129,7 +130,6 @@ interface Looping {
 }
 
 function writeLoops(nest: Nest, looping: Looping): void {
-  const { site } = looping;
   const [loop, ...loops] = looping.loops;
   if (loop === undefined) {
     step(
@@ -139,7 +139,21 @@ function writeLoops(nest: Nest, looping: Looping): void {
     );
     return;
   }
-  const { range, parts, sizes } = loop;
+  eachRun(nest, loop.range, (range) => {
+    writeLoop(nest, looping, { loop: { ...loop, range }, loops });
+  });
+}
+
+interface Opening {
+  readonly loop: SiteLoop;
+  /** Those inside it. */
+  readonly loops: readonly SiteLoop[];
+}
+
+function writeLoop(nest: Nest, looping: Looping, { loop, loops }: Opening): void {
+  const { site } = looping;
+  const { range, sizes } = loop;
+  const parts = loop.partsOf?.(range);
   const isLast = loops.every((inner) => inner.sizes.length === 0);
   const within = (around: Looping, isInnermost: boolean, write: (inner: Looping) => void): void => {
     const block = { ...around, fold: site.fold, isInnermost: isInnermost && isLast };

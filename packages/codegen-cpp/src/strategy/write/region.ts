@@ -34,6 +34,7 @@ import type { Nest } from './nest.ts';
 import { writeBursts } from './prefetch.ts';
 import { writeSite } from './reduce.ts';
 import { writeMap } from './results.ts';
+import { eachRun } from './runs.ts';
 import { writeTiled } from './tiled-region.ts';
 import type { Inside } from './tiled-region.ts';
 
@@ -90,8 +91,10 @@ function writeSerial(nest: Nest, region: PlannedRegion, { plan, frame }: Serial)
       writeInside(nest, region, { plan, frame: inner, ranges: new Map() });
       return;
     }
-    scalarLoop(nest, wholeRange(band.axis), (value) => {
-      open(depth + 1, bindAxis(inner, band.axis.name, value));
+    eachRun(nest, wholeRange(band.axis), (range) => {
+      scalarLoop(nest, range, (value) => {
+        open(depth + 1, bindAxis(inner, band.axis.name, value));
+      });
     });
   };
   open(0, frame);
@@ -221,9 +224,11 @@ function writePart(nest: Nest, region: PlannedRegion, { plan, part, frame, range
   const own = inPart(region.traffic.prefetches.get(plan.tree) ?? [], part);
   writeBursts(nest, bursts, frame);
   const points = plan.isWhole ? wholeRange(part.axis) : range;
-  vectorLoop(nest, { ...points, lanes: plan.shared.lanes, ...part.interleave }, (vectors) => {
-    const frames = vectors.map((vector) => vectorFrame(frame, part.axis.name, vector));
-    writeBelow(nest, region, { plan, vectors: { nodes: part.nodes, prefetches: [...own, ...besides] }, frames });
+  eachRun(nest, points, (run) => {
+    vectorLoop(nest, { ...run, lanes: plan.shared.lanes, ...part.interleave }, (vectors) => {
+      const frames = vectors.map((vector) => vectorFrame(frame, part.axis.name, vector));
+      writeBelow(nest, region, { plan, vectors: { nodes: part.nodes, prefetches: [...own, ...besides] }, frames });
+    });
   });
 }
 

@@ -7,6 +7,7 @@
 // or NaN: so the values are looked at, and 0 by each of them is added to the result.
 import { at } from '@tsinductor/base';
 import { nextPowerOfTwo, staticValue } from '@tsinductor/codegen';
+import type { BlockTable } from '@tsinductor/codegen';
 import { ceilDivide, int, verifyBlockProgram } from '@tsinductor/ir';
 import type { Axis, BlockProgram, BufferId, Index, Tile } from '@tsinductor/ir';
 import type { PointwiseName } from '@tsinductor/ops';
@@ -124,16 +125,51 @@ class AttentionWriter {
     const first = this.#firstRow();
     const { rows, columns } = this.#tile;
     const step = tiles.number(columns);
-    const begin = (behind: number): Tile => {
-      const column = this.#apply('maximum', this.#apply('sub', first, tiles.number(behind)), tiles.number(0));
-      return this.#apply('mul', this.#apply('divFloor', column, step), step);
+    const inTable = bounds?.table && this.#inTable(bounds.table, first);
+    const begins = [
+      ...(bounds?.behind === undefined ? [] : [this.#apply('sub', first, tiles.number(bounds.behind))]),
+      ...(inTable === undefined ? [] : [inTable.from]),
+    ];
+    const ends = [
+      ...(bounds?.ahead === undefined ? [] : [this.#apply('add', first, tiles.number(rows + bounds.ahead))]),
+      ...(inTable === undefined ? [] : [inTable.to]),
+    ];
+    const begin = [...begins, tiles.number(0)].reduce((left, right) => this.#apply('maximum', left, right));
+    const to = [...ends, tiles.size(scores.n.extent)].reduce((left, right) => this.#apply('minimum', left, right));
+    const from = begins.length === 0 ? begin : this.#apply('mul', this.#apply('divFloor', begin, step), step);
+    return { from, to };
+  }
+
+  /** From the first block of columns that a table has for rows of the tile to the end of its last one; the other way round: it has none. */
+  #inTable({ buffer, at: place, rows, columns }: BlockTable, first: Tile): Range {
+    const tiles = this.#tiles;
+    const across = tiles.side(columns.axis, { first: tiles.number(0), count: sideOf(columns.axis), across: true });
+    const sides = rows === undefined ? [across] : [this.#blockRows(rows, first), across];
+    const used = tiles.matrix(buffer, place, { axes: this.#batch, sides });
+    const start = this.#apply('mul', across.points, tiles.number(columns.size));
+    const end = this.#apply('add', start, tiles.number(columns.size));
+    const folded = (bounds: Tile, none: Tile, op: 'maximum' | 'minimum'): Tile => {
+      const tile = this.#apply('where', used, bounds, none);
+      return tiles.builder.reshape(this.#fold(op, this.#fold(op, tile, 1), 0), []);
     };
-    const end = (ahead: number): Tile =>
-      this.#apply('minimum', this.#apply('add', first, tiles.number(rows + ahead)), tiles.size(scores.n.extent));
     return {
-      from: bounds?.behind === undefined ? tiles.number(0) : begin(bounds.behind),
-      to: bounds?.ahead === undefined ? tiles.size(scores.n.extent) : end(bounds.ahead),
+      from: folded(start, tiles.size(this.#attention.scores.n.extent), 'minimum'),
+      to: folded(end, tiles.number(0), 'maximum'),
     };
+  }
+
+  /** The blocks of rows of which the tile has any. */
+  #blockRows({ axis, size }: NonNullable<BlockTable['rows']>, first: Tile): Side {
+    const tiles = this.#tiles;
+    const { rows } = this.#tile;
+    const blocks = tiles.side(axis, {
+      first: this.#apply('divFloor', first, tiles.number(size)),
+      count: nextPowerOfTwo(Math.ceil(rows / size) + 1),
+      across: false,
+    });
+    const start = this.#apply('mul', blocks.points, tiles.number(size));
+    const isInTile = this.#apply('lt', start, this.#apply('add', first, tiles.number(rows)));
+    return { ...blocks, inside: tiles.both([this.#apply('lt', blocks.points, tiles.size(axis.extent)), isInTile]) };
   }
 
   /** The loop over tiles of keys. */
@@ -233,11 +269,14 @@ class AttentionWriter {
     if (bounds === undefined) return undefined;
     const tiles = this.#tiles;
     const step = tiles.number(this.#tile.columns);
-    const behind = bounds.behind === undefined ? undefined : this.#zeros({ from: tiles.number(0), to: from });
+    const [hasStart, hasEnd] = [bounds.behind, bounds.ahead].map(
+      (by) => by !== undefined || bounds.table !== undefined,
+    );
+    const behind = hasStart !== true ? undefined : this.#zeros({ from: tiles.number(0), to: from });
     const rest = this.#apply('add', to, tiles.number(this.#tile.columns - 1));
     const whole = this.#apply('mul', this.#apply('divFloor', rest, step), step);
     const end = { from: whole, to: tiles.size(scores.n.extent) };
-    const ahead = bounds.ahead === undefined ? undefined : this.#zeros(end, behind);
+    const ahead = hasEnd !== true ? undefined : this.#zeros(end, behind);
     const sum = ahead ?? behind;
     return sum && this.#fold('add', sum, 0);
   }
@@ -325,7 +364,7 @@ class AttentionWriter {
   }
 
   /** A tile folded along an axis, which keeps one element. */
-  #fold(op: 'maximum' | 'add', tile: Tile, axis: number): Tile {
+  #fold(op: 'maximum' | 'minimum' | 'add', tile: Tile, axis: number): Tile {
     const { builder } = this.#tiles;
     const scalar = { dtype: tile.dtype, shape: [] };
     const [left, right] = [builder.fresh(scalar), builder.fresh(scalar)];

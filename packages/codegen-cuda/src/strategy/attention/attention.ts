@@ -63,8 +63,19 @@ export function attentionOf(given: Chain): Attention | string | undefined {
   const [rows, batch] = [scores.m, chain.outer.filter(({ name }) => name !== scores.m.name)];
   const still = new Set([...outer, ...nodes.flatMap(({ axes }) => axes.filter(isUnit).map(({ name }) => name))]);
   const columnsBetween = { nodes, rows, outer: still, columns: scores.n.extent, weights: [values.a.buffer] };
-  const bounds = columnBounds({ ...columnsBetween, isFinite: () => false });
+  const bounds = withinTile(columnBounds({ ...columnsBetween, isFinite: () => false }));
   return { scores, values, batch, rows, softmax, maps, bounds };
+}
+
+/** A program reads what a table says of its rows at once: those of more blocks go without, and of a number that is not known. */
+function withinTile(found: ColumnBounds | undefined): ColumnBounds | undefined {
+  const { table, ahead, behind } = found ?? {};
+  const isSmall =
+    table !== undefined &&
+    (staticValue(table.columns.axis.extent) ?? Infinity) <= 1024 &&
+    (table.rows?.size ?? 16) >= 16;
+  const bounds = { ahead, behind, table: isSmall ? table : undefined };
+  return Object.values(bounds).every((bound) => bound === undefined) ? undefined : bounds;
 }
 
 interface Products {
