@@ -93,6 +93,8 @@ describe('the cache key', () => {
     cacheDir: freshDirectory(),
     'cpp.cxx': ['/usr/bin/c++'],
     'cuda.cudaCxx': '/opt/nvcc',
+    'cuda.cutlassOpAllowlistRegex': '128',
+    'cuda.cutlassOpDenylistRegex': '128',
     'cuda.debugLevel': '1',
     'cuda.hostCompiler': '/opt/c++',
     'cuda.version': '12.4',

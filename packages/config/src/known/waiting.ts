@@ -15,7 +15,6 @@ export const waiting = {
     { name: 'autotune_multi_device', env: ['TORCHINDUCTOR_AUTOTUNE_MULTI_DEVICE'] },
     { name: 'triton.multi_kernel', env: ['TORCHINDUCTOR_MULTI_KERNEL'] },
     { name: 'triton.spill_threshold' },
-    { name: 'EJKERNEL_TRITON_SMEM_LIMIT', env: ['EJKERNEL_TRITON_SMEM_LIMIT'] },
   ],
   'kernel registry': [
     { name: 'triton_kernel_default_layout_constraint' },
@@ -53,9 +52,6 @@ export const waiting = {
     { name: 'shape_padding', env: ['TORCHINDUCTOR_SHAPE_PADDING'] },
     { name: 'force_shape_pad' },
     { name: 'cuda.cutlass_max_profiling_configs' },
-    { name: 'cuda.cutlass_backend_min_gemm_size' },
-    { name: 'cuda.cutlass_op_allowlist_regex' },
-    { name: 'cuda.cutlass_op_denylist_regex' },
   ],
   training: [{ name: 'bw_outputs_user_visible' }, { name: 'FAST_COMPILE', env: ['FAST_COMPILE'] }],
   'ahead of time': [
