@@ -211,6 +211,11 @@ export const oneWay: readonly ExcusedName[] = [
     says: 'Tuning decides no layouts: operands are read where they lie, and packed by the kernel where a candidate wants them so.',
   },
   {
+    name: 'max_autotune_prune_choices_based_on_shared_mem',
+    env: ['TORCHINDUCTOR_MAX_AUTOTUNE_PRUNE_CHOICES_BASED_ON_SHARED_MEM'],
+    says: 'Tiles that would take more shared memory than a block may have (`cuda.sharedMemoryLimit`) are left aside before anything is built, always: they could not run.',
+  },
+  {
     name: 'triton.autotune_cublasLt',
     says: "No vendor's library is called for a product, and so none is tried: the kernels are this compiler's own.",
   },

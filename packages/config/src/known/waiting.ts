@@ -7,10 +7,6 @@ export const waiting = {
   ],
   tuning: [
     { name: 'dynamic_scale_rblock', env: ['TORCHINDUCTOR_DYNAMIC_SCALE_RBLOCK'] },
-    {
-      name: 'max_autotune_prune_choices_based_on_shared_mem',
-      env: ['TORCHINDUCTOR_MAX_AUTOTUNE_PRUNE_CHOICES_BASED_ON_SHARED_MEM'],
-    },
     { name: 'multi_kernel_hints' },
     { name: 'autotune_multi_device', env: ['TORCHINDUCTOR_AUTOTUNE_MULTI_DEVICE'] },
     { name: 'triton.multi_kernel', env: ['TORCHINDUCTOR_MULTI_KERNEL'] },
