@@ -48,7 +48,7 @@ const weights: readonly Weight[] = [
 ];
 
 describe('weights of several whole numbers in a byte', () => {
-  test.each(weights.flatMap((weight) => [1, 3, 17].map((m) => [weight, m] as const)))('%j, %i rows', (weight, m) => {
+  test.each(weights.flatMap((weight) => [1, 3, 8, 17].map((m) => [weight, m] as const)))('%j, %i rows', (weight, m) => {
     const fn = product(weight);
     const given = operands(m, weight);
     const compiled = compile(fn);
@@ -99,7 +99,7 @@ describe('weights of several whole numbers in a byte', () => {
 test('weights of bytes that lie along the sum are widened as they are packed', () => {
   manualSeed(5);
   const [x, weight, scale] = [randn([24, 200]), randint(-127, 128, [70, 200]).to('i8'), rand([70, 1])];
-  for (const m of [1, 2, 24]) {
+  for (const m of [1, 2, 8, 24]) {
     const fn = (one: Tensor): Tensor => one.matmul(weight.to('f32').mul(scale).t());
     const rows = x.narrow(0, 0, m);
     expect(difference(compile(fn)(rows), fn(rows))).toBeLessThan(2e-6);

@@ -3,6 +3,8 @@
 export * as cases from './loops/cases.ts';
 export type { Case } from './loops/cases.ts';
 export { runnable, runsHere } from './loops/host-isa.ts';
+export { interpretKernel } from './kernels/interpret-launch.ts';
+export type { KernelMemory } from './kernels/kernel-run.ts';
 export { blankMemory, memoryFrom, memoryOf, programMemory, programOutputs, readMemory } from './loops/kernel-memory.ts';
 export { compileNative, hasCompiler } from './loops/native-runner.ts';
 export type { Compiled } from './loops/native-runner.ts';

@@ -1,7 +1,8 @@
 // For tests: runs the kernels of a schedule in the Kernel IR's interpreter, in place of compiled code.
-import { evaluateIndex, interpretKernel } from '@tsinductor/ir';
-import type { BufferId, Kernel, KernelMemory, Schedule } from '@tsinductor/ir';
-import { blankMemory, memoryFrom, programMemory, programOutputs } from '@tsinductor/testing/loops';
+import { evaluateIndex } from '@tsinductor/ir';
+import type { BufferId, Kernel, Schedule } from '@tsinductor/ir';
+import { blankMemory, interpretKernel, memoryFrom, programMemory, programOutputs } from '@tsinductor/testing/loops';
+import type { KernelMemory } from '@tsinductor/testing/loops';
 import type { ElementArray } from '@tsinductor/testing/loops';
 
 interface KernelInputs {

@@ -75,19 +75,19 @@ function overRows({ count, team }: Rows, binder: BlockBinder, body: (row: Index)
 }
 
 /** Whether this thread stores what its team found out about a row; undefined: it does. */
-function isSpeaker({ count, team, lane }: Rows, speaker: number, binder: BlockBinder): Value | undefined {
+function isLeader({ count, team, lane }: Rows, leader: number, binder: BlockBinder): Value | undefined {
   const tests: Value[] = [];
   const test = (op: 'eq' | 'lt', index: Index, limit: number): void => {
     tests.push(
-      binder.name(apply(op, [scalarOfIndex(index, 'i64'), scalarOfIndex(int(limit), 'i64')], 'bool'), 'speaks'),
+      binder.name(apply(op, [scalarOfIndex(index, 'i64'), scalarOfIndex(int(limit), 'i64')], 'bool'), 'leads'),
     );
   };
-  if (team > 1) test('eq', lane, speaker);
+  if (team > 1) test('eq', lane, leader);
   if (count * team < binder.threads) test('lt', binder.thread, count * team);
   const [first, second] = tests;
   return first === undefined || second === undefined
     ? first
-    : binder.name(apply('logicalAnd', [first, second], 'bool'), 'speaks');
+    : binder.name(apply('logicalAnd', [first, second], 'bool'), 'leads');
 }
 
 function shuffled(
@@ -120,7 +120,7 @@ export function bindReduction(node: FoldNode, binder: BlockBinder): void {
   const results = node.results.map((tile) => binder.sharedTile(`${binder.label(tile.id, 'reduced')}_shared`, tile));
   overRows(rows, binder, (row) => {
     const states = reduceRow(rows, { row, partials }, binder);
-    storeRow(rows, { results, values: states, coordinates: coordinatesOf(row, rows.shape), speaker: 0 }, binder);
+    storeRow(rows, { results, values: states, coordinates: coordinatesOf(row, rows.shape), leader: 0 }, binder);
   });
   binder.barrier();
   results.forEach((tile, slot) => binder.homes.set(at(node.results, slot).id, { kind: 'shared', tile }));
@@ -130,11 +130,11 @@ interface RowResult {
   readonly results: readonly SharedTile[];
   readonly values: readonly Value[];
   readonly coordinates: readonly Index[];
-  readonly speaker: number;
+  readonly leader: number;
 }
 
-function storeRow(rows: Rows, { results, values, coordinates, speaker }: RowResult, binder: BlockBinder): void {
-  const owner = isSpeaker(rows, speaker, binder);
+function storeRow(rows: Rows, { results, values, coordinates, leader }: RowResult, binder: BlockBinder): void {
+  const owner = isLeader(rows, leader, binder);
   results.forEach((result, slot) => {
     storeShared(result, { coordinates, value: at(values, slot), owner }, binder);
   });
@@ -232,7 +232,7 @@ function scanInOrder(rows: Rows, { row, results }: Scanning, binder: BlockBinder
   const { node, extent } = rows;
   const first = scanPlace(rows, int(0));
   const start = elementsOf(rows, { row, place: first }, binder);
-  storeRow(rows, { results, values: start, coordinates: placedIn(rows, row, first), speaker: 0 }, binder);
+  storeRow(rows, { results, values: start, coordinates: placedIn(rows, row, first), leader: 0 }, binder);
   const variables = start.map((value) => {
     const name = binder.writer.fresh('state');
     binder.writer.emit({ kind: 'var', name, value });
@@ -245,7 +245,7 @@ function scanInOrder(rows: Rows, { row, results }: Scanning, binder: BlockBinder
     const next = elementsOf(rows, { row, place }, binder);
     const states = variables.map((variable, slot) => variableValue(variable, at(start, slot)));
     const combined = combineValues(node, [states, next], binder);
-    storeRow(rows, { results, values: combined, coordinates: placedIn(rows, row, place), speaker: 0 }, binder);
+    storeRow(rows, { results, values: combined, coordinates: placedIn(rows, row, place), leader: 0 }, binder);
     variables.forEach((variable, slot) =>
       binder.writer.emit({ kind: 'set', name: variable, value: at(combined, slot) }),
     );
@@ -262,7 +262,7 @@ function scanByTeam(rows: Rows, { row, results }: Scanning, binder: BlockBinder)
     for (let distance = 1; distance < team; distance *= 2) states = joined(rows, { states, distance }, binder);
     if (before !== undefined) states = combineValues(node, [before, states], binder);
     results.forEach((result, slot) => {
-      const owner = isSpeaker({ ...rows, team: 1, count: rows.count * team }, 0, binder);
+      const owner = isLeader({ ...rows, team: 1, count: rows.count * team }, 0, binder);
       storeShared(result, { coordinates: placedIn(rows, row, place), value: at(states, slot), owner }, binder);
     });
     return states;

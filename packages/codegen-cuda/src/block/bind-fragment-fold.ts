@@ -86,7 +86,7 @@ function foldQuads({ node, op, layout, binder }: Fold, name: string): SharedTile
   const count = at(layout.shape, 0);
   const base = `${binder.label(at(node.results, 0).id, 'reduced')}_shared`;
   const shared = binder.sharedTile(base, { dtype: 'f32', shape: across === 1 ? [count] : [count, across] });
-  const owner = speaker(layout, binder);
+  const owner = leader(layout, binder);
   overSlots(rows, binder, (slot) => {
     let value = binder.name(loaded(name, slot), 'part');
     for (const distance of [quad / 2, quad / 4]) {
@@ -104,11 +104,11 @@ function foldQuads({ node, op, layout, binder }: Fold, name: string): SharedTile
 }
 
 /** Whether a thread stores what its quad has found. */
-function speaker(layout: Layout, binder: BlockBinder): Value {
+function leader(layout: Layout, binder: BlockBinder): Value {
   const lane = scalarOfIndex(modulo(binder.thread, int(quad)), 'i64');
-  const isFirst = binder.name(apply('eq', [lane, scalarOfIndex(int(0), 'i64')], 'bool'), 'speaks');
+  const isFirst = binder.name(apply('eq', [lane, scalarOfIndex(int(0), 'i64')], 'bool'), 'leads');
   const owner = ownerMask(layout, binder);
-  return owner === undefined ? isFirst : binder.name(apply('logicalAnd', [isFirst, owner], 'bool'), 'speaks');
+  return owner === undefined ? isFirst : binder.name(apply('logicalAnd', [isFirst, owner], 'bool'), 'leads');
 }
 
 /** What warps side by side have of each row, as one number. */

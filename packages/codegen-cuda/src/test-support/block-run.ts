@@ -3,8 +3,7 @@
 import { at } from '@tsinductor/base';
 import { gridName, paramName } from '@tsinductor/codegen';
 import { ptr } from '@tsinductor/dsl';
-import { interpretKernel } from '@tsinductor/ir';
-import type { BlockProgram, ElementArray, Kernel, KernelMemory } from '@tsinductor/ir';
+import type { BlockProgram, ElementArray, Kernel } from '@tsinductor/ir';
 import { cudaEmulationHeader } from '@tsinductor/runtime';
 import {
   argumentsOf,
@@ -16,8 +15,8 @@ import {
   scalarWords,
 } from '@tsinductor/testing/block-case';
 import type { BlockCase } from '@tsinductor/testing/block-case';
-import { compileNative, memoryOf, readMemory } from '@tsinductor/testing/loops';
-import type { Compiled } from '@tsinductor/testing/loops';
+import { compileNative, interpretKernel, memoryOf, readMemory } from '@tsinductor/testing/loops';
+import type { Compiled, KernelMemory } from '@tsinductor/testing/loops';
 import { addCase, productCase, softmaxCase } from '@tsinductor/testing/sample-kernels';
 import type { BlockTarget } from '../block/block-binder.ts';
 import { generateCudaBlocks } from '../block/generate-block.ts';

@@ -1,8 +1,8 @@
 // For tests: runs CUDA programs in the emulation, in a process of their own, and bound kernels in the Kernel IR's
 // interpreter.
 import { at } from '@tsinductor/base';
-import { evaluateIndex, interpretKernel } from '@tsinductor/ir';
-import type { BufferId, KernelMemory, Schedule } from '@tsinductor/ir';
+import { evaluateIndex } from '@tsinductor/ir';
+import type { BufferId, Schedule } from '@tsinductor/ir';
 import { cudaEmulationHeader } from '@tsinductor/runtime';
 import {
   blankMemory,
@@ -11,11 +11,12 @@ import {
   entryBuffers,
   expected,
   inputsOf,
+  interpretKernel,
   memoryFrom,
   programMemory,
   programOutputs,
 } from '@tsinductor/testing/loops';
-import type { Case, Compiled, ElementArray } from '@tsinductor/testing/loops';
+import type { Case, Compiled, ElementArray, KernelMemory } from '@tsinductor/testing/loops';
 import { emulatedUnit } from '../emulated-unit.ts';
 import type { EmulatedUnit } from '../emulated-unit.ts';
 import { generateCudaBatch } from '../generate.ts';

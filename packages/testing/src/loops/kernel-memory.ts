@@ -2,7 +2,8 @@
 // of a loop program. Out: what the interpreter runs on, and arrays again.
 import type { DType } from '@tsinductor/base';
 import { evaluateIndex } from '@tsinductor/ir';
-import type { BufferId, KernelMemory, LoopProgram } from '@tsinductor/ir';
+import type { BufferId, LoopProgram } from '@tsinductor/ir';
+import type { KernelMemory } from '../kernels/kernel-run.ts';
 import { castValue, f16FromBits, f16ToBits, fromBfloat16Bits, toBfloat16Bits } from '@tsinductor/ops';
 import { makeElements } from './programs.ts';
 import type { ElementArray } from './programs.ts';

@@ -35,6 +35,7 @@ export interface ContractChoices {
   readonly dotRows: number;
   readonly dotColumns: number;
   readonly rowColumns: number;
+  readonly stateRows: number;
 }
 
 const gemm = rowsOf('gemm', 'GEMM 64', 'GEMM 256', 'GEMM 512', 'GEMM 1024', 'GEMM 2048');
@@ -154,6 +155,7 @@ export const contractChoices: ChoiceTable<ContractChoices> = {
     trades: 'each tile of rows reads what the one before it has read; more rows are worth a panel.',
     measure: decode,
     value: 16,
+    families: { zen: { value: 8, because: 'its prefetcher follows fewer rows at a time' } },
   },
   streamedBytes: {
     doc: 'From which size on such an operand is large.',
@@ -219,5 +221,13 @@ export const contractChoices: ChoiceTable<ContractChoices> = {
     trades: 'short rows are read in tiles as well.',
     measure: rowsOf('choices', 'product of 1 row'),
     value: 256,
+  },
+  stateRows: {
+    doc: 'Up to how many rows a product is taken as one reduction with a sum for each row, where the second operand is widened or computed from what lies along the reduced axis.',
+    unit: 'rows',
+    trades:
+      'a panel of what is computed is stored, transposed and read again; more sums than half of the registers are spilled.',
+    measure: rowsOf('gemm', 'decode int4, 8 rows'),
+    value: 8,
   },
 };

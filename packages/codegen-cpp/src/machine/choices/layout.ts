@@ -44,9 +44,9 @@ export interface LayoutChoices {
     readonly leastColumns: number;
     readonly leastRows: number;
     readonly leastMemoryRows: number;
-    readonly mostBlock: number;
     readonly narrowBytes: number;
   };
+  readonly columnBlock: number;
   readonly cachedTiles: TileExtent;
   readonly streamedTiles: TileExtent;
   readonly orderedTilesAcross: number;
@@ -84,7 +84,7 @@ export const layoutChoices: ChoiceTable<LayoutChoices> = {
     },
   },
   accumulators: {
-    doc: 'Vectors of states that a reduction along its lanes has side by side; half as many of more than two states.',
+    doc: 'Vectors of states that a reduction along its lanes has side by side; half as many of more than two states, a quarter of more than four.',
     unit: 'vectors',
     trades: 'more hide the latency of sums, and are merged at the end of each row.',
     measure: memoryBound('in cache', 'row sum'),
@@ -164,7 +164,7 @@ export const layoutChoices: ChoiceTable<LayoutChoices> = {
     value: { elements: 256 << 10, rowBytes: 8 << 10 },
   },
   columns: {
-    doc: 'Blocks of columns that are reduced or scanned together: bytes of their states, rows at a time, the fewest columns and rows (of memory) that gain, columns at most, and bytes of a row for a thread where threads share pages.',
+    doc: 'Blocks of columns that are reduced or scanned together: bytes of their states, rows at a time, the fewest columns and rows (of memory) that gain, and bytes of a row for a thread where threads share pages.',
     unit: 'bytes, rows, columns',
     trades: 'more columns read longer sequences of each row; their states must stay in the first-level cache.',
     measure: memoryBound(['in L3', 'in memory'], 'column sum', 'cumulative sum of columns'),
@@ -175,9 +175,19 @@ export const layoutChoices: ChoiceTable<LayoutChoices> = {
       leastColumns: 256,
       leastRows: 64,
       leastMemoryRows: 8,
-      mostBlock: 1024,
       narrowBytes: 512,
     }),
+  },
+  columnBlock: {
+    doc: 'Columns at most of such a block.',
+    unit: 'columns',
+    trades: 'longer sequences of each row, against more states to read and write.',
+    measure: [
+      ...memoryBound(['in L3', 'in memory'], 'column sum'),
+      ...rowsOf('gemm', 'decode f32, 1 row', 'decode int8, 1 row'),
+    ],
+    value: 4096,
+    families: { rapids: { value: 1024, because: 'a page of floats was measured to be enough there' } },
   },
   cachedTiles: {
     doc: 'A block of tiles whose results stay in the caches: many rows of the accesses across the grain, few lines of the others.',

@@ -52,11 +52,14 @@ const sideBySide = (vectors: number): ChoicePatch => {
 };
 
 /** Of these, some divide sums otherwise. */
-const reductionParameters = ({ columns, reductionChunk, accumulators }: Choices): readonly ChoiceParameter[] => [
+const reductionParameters = ({
+  columns,
+  columnBlock,
+  reductionChunk,
+  accumulators,
+}: Choices): readonly ChoiceParameter[] => [
   scaled('accumulators', [0.25, 0.5, 2, 4], (factor) => ({ accumulators: accumulators * factor })),
-  scaled('columns', [0.5, 2], (factor) => ({
-    columns: { ...columns, scratchBytes: columns.scratchBytes * factor, mostBlock: columns.mostBlock * factor },
-  })),
+  scaled('columnBlock', [0.25, 0.5, 2, 4], (factor) => ({ columnBlock: columnBlock * factor })),
   scaled('columnRows', [0.5, 2], (factor) => ({ columns: { ...columns, rows: columns.rows * factor } })),
   scaled('reductionChunk', [0.25, 4], (factor) => ({ reductionChunk: reductionChunk * factor })),
 ];

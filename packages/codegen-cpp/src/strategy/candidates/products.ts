@@ -98,7 +98,7 @@ export function contractParameters(group: Group, target: CpuTarget, trying: Tryi
 
 function parametersOf(products: readonly Contract[], target: CpuTarget): readonly ChoiceParameter[] {
   const choices = choicesFor(target);
-  const { contractDepth, panels, blockRows, chainBytes, dotRows, keptRowBytes } = choices;
+  const { contractDepth, panels, blockRows, chainBytes, dotRows, keptRowBytes, stateRows } = choices;
   const rows = Math.max(
     ...products.map(({ m, n }) => Math.min(staticValue(m.extent) ?? 1, staticValue(n.extent) ?? 1)),
   );
@@ -118,7 +118,12 @@ function parametersOf(products: readonly Contract[], target: CpuTarget): readonl
     })),
     scaled('keptRowBytes', [0.25, 4], (factor) => ({ keptRowBytes: keptRowBytes * factor })),
     parameter('prefetchedPanelRows', [{ prefetchedPanelRows: 0 }], [{ prefetchedPanelRows: never }]),
-    ...(isFew ? [parameter('dotRows', [{ dotRows: 0 }], [{ dotRows: never }])] : []),
+    ...(isFew
+      ? [
+          parameter('dotRows', [{ dotRows: 0 }], [{ dotRows: never }]),
+          parameter('stateRows', [{ stateRows: 1 }], [{ stateRows: 2 * stateRows }]),
+        ]
+      : []),
     ...(products.length > 1 ? [scaled('chainBytes', [0.5, 2], (factor) => ({ chainBytes: chainBytes * factor }))] : []),
   ];
 }

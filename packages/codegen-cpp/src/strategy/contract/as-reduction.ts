@@ -1,45 +1,58 @@
 // A matrix product with one row as what it is: a reduction of the rows of b, each scaled by an element of a, into one row of
 // the result. The strategies for reductions stream b from end to end, which tiles a few columns wide would not. Elements that lie
-// interleaved in b, which are the taps of the sum, are all taken at a point of k: what they lie in is read once.
+// interleaved in b, which are the taps of the sum, are all taken at a point of k: what they lie in is read once. A few rows are states of
+// one reduction, so that an element of b is computed once for all of them.
 import { at, dtypeInfo } from '@tsinductor/base';
 import type { DType } from '@tsinductor/base';
-import { typicalValue } from '@tsinductor/codegen';
-import { axisIndex, BodyBuilder, decideBodyAt, int, loadsOf, replayBody, substitute } from '@tsinductor/ir';
+import { staticValue, typicalValue } from '@tsinductor/codegen';
+import { add, axisIndex, BodyBuilder, ceilDivide, decideBodyAt, int, loadsOf, multiply } from '@tsinductor/ir';
+import { replayBody, substitute } from '@tsinductor/ir';
 import type { Access, Axis, Body, Index, LoopBand, LoopNode, LoopTree, ScalarId, Value } from '@tsinductor/ir';
+import { lineBytes } from '../../machine/facts.ts';
 import { scalarLoop, wholeRange } from '../write/loops.ts';
 import type { Nest } from '../write/nest.ts';
 import { writeRegions } from '../write/regions.ts';
 import { operandName } from './operands.ts';
 import { fuses, stepAlong } from './plan.ts';
-import type { Oriented } from './plan.ts';
+import type { Operand, Oriented } from './plan.ts';
 import { pointsOf, positionIn } from './points.ts';
 
 export function writeAsReduction(nest: Nest, given: Oriented): void {
   nest.memory.scoped(() => {
     const oriented = withPartsTogether(nest, given);
-    const { node, k } = oriented;
+    const { k } = oriented;
+    const node = asReduction(oriented);
     const parallel = node.axes.map((axis): LoopBand => ({ axis, role: 'parallel' }));
     const tree: LoopTree = {
       kind: 'loops',
       loops: [...parallel, { axis: k, role: 'reduction' }],
       children: [{ kind: 'node', node: 0 }],
     };
-    const group = { ...nest.group, nodes: [asReduction(oriented)], nest: tree, locals: [] };
+    const group = { ...nest.group, nodes: [node], nest: tree, locals: [] };
     writeRegions({ ...nest, group }, tree);
   });
 }
 
-/** Where there are taps: the row of a with the elements of each tap side by side, as those are that they are multiplied with. */
+/**
+ * Where there are taps: rows of a with the elements of each tap side by side, as those are that they are multiplied with. Several rows are
+ * read for every column: in the type of the sum, and in no distance that has them all in one set of a cache.
+ */
 function withPartsTogether(nest: Nest, oriented: Oriented): Oriented {
   const { node, a, b, k, m, taps } = oriented;
   const isReadByB = b.element !== undefined && loadsOf(b.element).some(({ buffer }) => buffer === a.buffer);
-  if (taps.length === 0 || stepAlong(a, k) === 1 || isReadByB) return oriented;
-  const axes = [...node.batch, ...taps, k];
-  const place = positionIn(axes, new Map(axes.map((axis) => [axis.name, axisIndex(axis)])));
-  const { name } = nest.memory.workspace('parts', a.dtype, pointsOf(axes));
-  writeParts(nest, oriented, { axes, name, place, point: new Map([[m.name, int(0)]]) });
+  const hasRows = staticValue(m.extent) !== 1;
+  const isApart = taps.length > 0 && stepAlong(a, k) !== 1;
+  if (!(isApart || hasRows) || isReadByB) return oriented;
+  const dtype = hasRows ? node.accumulate : a.dtype;
+  const line = int(lineBytes / dtypeInfo[dtype].bytes);
+  const row = hasRows ? { ...k, extent: multiply(add(ceilDivide(k.extent, line), int(1)), line) } : k;
+  const axes = [...node.batch, m, ...taps, k];
+  const padded = [...axes.slice(0, -1), row];
+  const place = positionIn(padded, new Map(axes.map((axis) => [axis.name, axisIndex(axis)])));
+  const { name } = nest.memory.workspace('parts', dtype, pointsOf(padded));
+  writeParts(nest, oriented, { axes, name, dtype, place, point: new Map() });
   nest.memory.setRow(a.buffer, { name, lanes: 1, outside: new Set(), base: int(0) });
-  return { ...oriented, a: { ...a, at: place } };
+  return { ...oriented, a: { ...a, dtype, at: place } };
 }
 
 interface Parts {
@@ -47,16 +60,18 @@ interface Parts {
   readonly axes: readonly Axis[];
   readonly point: ReadonlyMap<string, Index>;
   readonly name: string;
+  readonly dtype: DType;
   readonly place: Index;
 }
 
-function writeParts(nest: Nest, oriented: Oriented, { axes: [axis, ...axes], point, name, place }: Parts): void {
+function writeParts(nest: Nest, oriented: Oriented, { axes: [axis, ...axes], point, ...parts }: Parts): void {
   if (axis !== undefined) {
     scalarLoop(nest, wholeRange(axis), (value) => {
-      writeParts(nest, oriented, { axes, name, place, point: new Map([...point, [axis.name, value]]) });
+      writeParts(nest, oriented, { ...parts, axes, point: new Map([...point, [axis.name, value]]) });
     });
     return;
   }
+  const { name, dtype, place } = parts;
   const { a } = oriented;
   const { writer } = nest;
   const accessOf = (buffer: string, index: Index): Access => ({
@@ -70,49 +85,56 @@ function writeParts(nest: Nest, oriented: Oriented, { axes: [axis, ...axes], poi
     type: { dtype: a.dtype, lanes: 1 },
     access: accessOf(operandName(nest, a), a.at),
   };
-  const value = writer.define(load, 'part', writer.depth);
+  const part = writer.define(load, 'part', writer.depth);
+  const value: Value = dtype === a.dtype ? part : { kind: 'cast', value: part, type: { dtype, lanes: 1 } };
   writer.emit({ kind: 'store', access: accessOf(name, place), value });
 }
 
-const bodyOf = (build: (builder: BodyBuilder) => ScalarId): Body => {
-  const builder = new BodyBuilder();
-  return builder.finish([build(builder)]);
-};
-
-function asReduction(oriented: Oriented): LoopNode {
-  const { node, k, outDType } = oriented;
+function asReduction(oriented: Oriented): LoopNode & { readonly kind: 'reduce' } {
+  const { node, k, m, outDType } = oriented;
   const dtype = node.accumulate;
+  const rows = Array.from({ length: typicalValue(m.extent) }, (_, row) => new Map([[m.name, int(row)]]));
+  /** One result for each row. */
+  const bodyOf = (build: (builder: BodyBuilder, row: number) => ScalarId): Body => {
+    const builder = new BodyBuilder();
+    return builder.finish(rows.map((_, row) => build(builder, row)));
+  };
   const sum = (builder: BodyBuilder, slot: number): ScalarId => builder.carried(slot, dtype);
   return {
     kind: 'reduce',
     id: node.id,
-    outs: node.outs,
-    writes: node.writes,
-    axes: node.axes,
+    outs: rows.map(() => at(node.outs, 0)),
+    writes: rows.map((row) => substitute(at(node.writes, 0), row)),
+    axes: node.axes.filter((axis) => axis.name !== m.name),
     origins: node.origins,
     over: [k],
-    state: [dtype],
+    state: rows.map(() => dtype),
     init: bodyOf((builder) => builder.constant(0, dtype)),
-    step: bodyOf((builder) =>
-      products(builder, oriented).reduce(
-        (all, factors) => addProduct(builder, { factors, sum: all, dtype }),
-        sum(builder, 0),
-      ),
-    ),
-    merge: bodyOf((builder) => builder.apply('add', [sum(builder, 0), sum(builder, 1)])),
-    finish: bodyOf((builder) => builder.cast(sum(builder, 0), outDType)),
+    step: stepOf(oriented, rows),
+    merge: bodyOf((builder, row) => builder.apply('add', [sum(builder, row), sum(builder, rows.length + row)])),
+    finish: bodyOf((builder, row) => builder.cast(sum(builder, row), outDType)),
   };
 }
 
-/** What is multiplied at a point of k: two factors for each tap. */
-function products(builder: BodyBuilder, { node, a, b, taps }: Oriented): readonly (readonly ScalarId[])[] {
-  return tapsOf(taps).map((point) =>
-    [a, b].map(({ buffer, dtype, at: place, element }) => {
-      const plain = new BodyBuilder();
-      const body = element ?? plain.finish([plain.cast(plain.load(buffer, dtype, place), node.accumulate)]);
-      return at(replayBody(point.size === 0 ? body : decideBodyAt(body, point), builder).results, 0);
-    }),
-  );
+/** Adds the products at a point of k to the sum of each row: one for each tap, of which b's factor is that of all rows. */
+function stepOf({ node, a, b, taps }: Oriented, rows: readonly ReadonlyMap<string, Index>[]): Body {
+  const builder = new BodyBuilder();
+  const dtype = node.accumulate;
+  const factor = (operand: Operand, point: ReadonlyMap<string, Index>): ScalarId => {
+    const plain = new BodyBuilder();
+    const { buffer, at: place, element } = operand;
+    const body = element ?? plain.finish([plain.cast(plain.load(buffer, operand.dtype, place), dtype)]);
+    return at(replayBody(decideBodyAt(body, point), builder).results, 0);
+  };
+  const sums = rows.map((_, row) => builder.carried(row, dtype));
+  for (const tap of tapsOf(taps)) {
+    const right = factor(b, tap);
+    rows.forEach((row, slot) => {
+      const factors = [factor(a, new Map([...tap, ...row])), right];
+      sums[slot] = addProduct(builder, { factors, sum: at(sums, slot), dtype });
+    });
+  }
+  return builder.finish(sums);
 }
 
 /** The coordinates of each tap; without taps those of one point without coordinates. */

@@ -120,11 +120,16 @@ function favoursDots({ dotRows }: Choices, { a, b, m, k, node }: Oriented): bool
   return rows !== undefined && rows <= dotRows && direct && stepAlong(a, k) === 1 && stepAlong(b, k) === 1;
 }
 
-/** One row, and rows of b that are contiguous and long, or computed from contiguous columns: each is used once. */
-const isRowTimesRows = ({ rowColumns }: Choices, { b, m, n, k }: Oriented): boolean =>
-  staticValue(m.extent) === 1 &&
-  ((stepAlong(b, n) === 1 && (staticValue(n.extent) ?? 0) >= rowColumns) ||
-    (b.element !== undefined && stepAlong(b, k) === 1));
+/**
+ * One row, and rows of b that are contiguous and long, each used once. Or a few rows, and columns of b that are widened or computed
+ * from what is contiguous along them: a panel would be computed, stored, transposed and read for a few rows.
+ */
+function isRowTimesRows({ rowColumns, stateRows }: Choices, { node, a, b, m, n, k }: Oriented): boolean {
+  const rows = staticValue(m.extent) ?? Infinity;
+  if (rows === 1 && stepAlong(b, n) === 1 && (staticValue(n.extent) ?? 0) >= rowColumns) return true;
+  const isMade = b.element !== undefined || b.dtype !== node.accumulate;
+  return rows <= (a.element === undefined ? stateRows : 1) && isMade && stepAlong(b, k) === 1;
+}
 
 export interface ProductPlan extends Units {
   readonly lanes: number;

@@ -57,7 +57,7 @@ export function planColumns(
   if (isSmall || !crosses(nodes, axis, last)) return undefined;
   const rows = rowsAtOnce(nodes, isScanned ? choices.scannedRows : choices.rows);
   const bytes = carrying.reduce((sum, node) => sum + stateBytes(node), 0);
-  const block = Math.min(choices.mostBlock, 2 ** Math.floor(Math.log2(choices.scratchBytes / bytes)));
+  const block = Math.min(planning.choices.columnBlock, 2 ** Math.floor(Math.log2(choices.scratchBytes / bytes)));
   if (rows === undefined) return undefined;
   const narrow = isScanned ? narrowBlock(planning, { axis, lanes, block, nodes: carrying }) : undefined;
   return { axis, lanes, over, rows, block, narrow, isScanned };

@@ -117,7 +117,7 @@ function accumulatorsOf({ choices }: Planning, { nodes, over, lane }: Fold, lane
   const axis = over.find((band) => band.axis.name === lane.axis)?.axis;
   const extent = axis === undefined ? undefined : staticValue(axis.extent);
   const states = nodes.reduce((sum, node) => sum + (node.kind === 'reduce' ? node.state.length : 0), 0);
-  const most = states > 2 ? Math.ceil(choices.accumulators / 2) : choices.accumulators;
+  const most = Math.ceil(choices.accumulators / (states > 4 ? 4 : states > 2 ? 2 : 1));
   return extent === undefined || extent >= 2 * most * lanes ? most : 1;
 }
 

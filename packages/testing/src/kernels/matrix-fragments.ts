@@ -3,7 +3,7 @@
 import { at } from '@tsinductor/base';
 import type { DType } from '@tsinductor/base';
 import type { Value as Scalar } from '@tsinductor/ops';
-import { bitDecoders, bitEncoders } from '../interpret/element-array.ts';
+import { bitDecoders, bitEncoders } from '@tsinductor/ir';
 
 /** Elements of a shared matrix that a lane gets of matrix `number`: where they lie from the beginnings of rows that lanes named. */
 export function loadedPlaces(

@@ -1,8 +1,8 @@
 // Who touched which element since when: finds two threads of a block that touch an element of memory with no meeting in
 // between, one of them writing, and two blocks of a launch that do so at all.
 import { InternalError } from '@tsinductor/base';
+import { warpThreads } from '@tsinductor/ir';
 import type { AccessKind } from './kernel-run.ts';
-import { warpThreads } from './verify-kernel.ts';
 
 /** The last access of a kind to an element: by whom, and after how many meetings. */
 interface Touch {

@@ -1,13 +1,9 @@
 // Parallel loops of which something has an order.
 import { describe, expect, test } from '@jest/globals';
-import { axisIndex, int } from '../arithmetic/polynomial.ts';
+import { axisIndex, int, printKernelIr, removeDeadLets, verifyKernel, visitStatements } from '@tsinductor/ir';
+import type { Access, Kernel, KernelBuffer, Stmt, Value, ValueType } from '@tsinductor/ir';
 import { interpretKernel } from './interpret-launch.ts';
 import type { KernelMemory } from './kernel-run.ts';
-import type { Access, Kernel, KernelBuffer, Stmt, Value, ValueType } from './kernel.ts';
-import { printKernelIr } from './print-kernel-ir.ts';
-import { removeDeadLets } from './remove-dead-lets.ts';
-import { visitStatements } from './traverse-kernel.ts';
-import { verifyKernel } from './verify-kernel.ts';
 
 const f32: ValueType = { dtype: 'f32', lanes: 1 };
 const begin = axisIndex({ name: 'begin', extent: int(10) });

@@ -1,14 +1,10 @@
 // Kernels with a launch: what their text says, which laws the verifier holds them to, and what the interpreter sees of
 // threads that miss each other.
 import { describe, expect, test } from '@jest/globals';
-import { add, axisIndex, int, multiply } from '../arithmetic/polynomial.ts';
-import { modulo } from '../arithmetic/divide.ts';
-import type { Index } from '../index-expr.ts';
+import { add, axisIndex, int, modulo, multiply, printKernelIr, verifyKernel } from '@tsinductor/ir';
+import type { Index, Kernel, Stmt, Value } from '@tsinductor/ir';
 import { interpretKernel } from './interpret-launch.ts';
 import type { KernelMemory } from './kernel-run.ts';
-import type { Kernel, Stmt, Value } from './kernel.ts';
-import { printKernelIr } from './print-kernel-ir.ts';
-import { verifyKernel } from './verify-kernel.ts';
 
 const threads = 64;
 const i32 = { dtype: 'i32', lanes: 1 } as const;

@@ -1,15 +1,9 @@
 // Ops of machines in the Kernel IR: their text, their laws, and what they give.
 import { describe, expect, test } from '@jest/globals';
 import { at } from '@tsinductor/base';
-import { axisIndex, int } from '../arithmetic/polynomial.ts';
-import { constantValue } from '../arithmetic/query.ts';
-import type { Index } from '../index-expr.ts';
+import { axisIndex, constantValue, int, mapKernel, printKernelIr, statementIndexes, statementValues, valueIndexes, verifyKernel } from '@tsinductor/ir';
+import type { Access, Index, Kernel, Stmt, Value, ValueType } from '@tsinductor/ir';
 import { interpretKernel } from './interpret-launch.ts';
-import type { Access, Kernel, Stmt, Value, ValueType } from './kernel.ts';
-import { mapKernel } from './map-kernel.ts';
-import { printKernelIr } from './print-kernel-ir.ts';
-import { statementIndexes, statementValues, valueIndexes } from './traverse-kernel.ts';
-import { verifyKernel } from './verify-kernel.ts';
 
 const f32x4: ValueType = { dtype: 'f32', lanes: 4 };
 const access = (buffer: string, more: Partial<Access> = {}): Access => ({

@@ -3,16 +3,11 @@
 // some threads miss, and an element that two of them touch without one in between, are InternalErrors.
 import { at, InternalError } from '@tsinductor/base';
 import type { Value as Scalar } from '@tsinductor/ops';
-import { evaluateIndex } from '../arithmetic/evaluate.ts';
+import { evaluateIndex, visitStatements, warpThreads } from '@tsinductor/ir';
+import type { Index, Kernel, Launch } from '@tsinductor/ir';
 import { KernelThread } from './interpret-kernel.ts';
 import type { KernelMemory, KernelRun, Meeting, Met } from './kernel-run.ts';
-import type { Index } from '../index-expr.ts';
-import type { Kernel, Launch } from './kernel.ts';
 import { AccessLog } from './launch-races.ts';
-import { visitStatements } from './traverse-kernel.ts';
-import { warpThreads } from './verify-kernel.ts';
-
-export type { KernelMemory } from './kernel-run.ts';
 
 /** Runs `kernel`; returns 0, or 1 + the lowest site of a failed check or unit. */
 export function interpretKernel(kernel: Kernel, run: KernelRun): number {

@@ -1,8 +1,7 @@
 // What a run of a kernel on the host is given, and what passes between its threads: plain types, no behaviour.
 import type { DType } from '@tsinductor/base';
 import type { Value as Scalar } from '@tsinductor/ops';
-import type { Index } from '../index-expr.ts';
-import type { Stmt } from './kernel.ts';
+import type { Index, Stmt } from '@tsinductor/ir';
 
 /** Memory of a kernel: one scalar per element; undefined was never written. */
 export interface KernelMemory {

@@ -2,9 +2,8 @@
 // reads and writes memory.
 import { at } from '@tsinductor/base';
 import type { Value as Scalar } from '@tsinductor/ops';
-import type { Index } from '../index-expr.ts';
-import { sortedPositions } from '../interpret/sort-positions.ts';
-import type { SortStmt, Stmt, TileCorner } from './kernel.ts';
+import { sortedPositions } from '@tsinductor/ir';
+import type { Index, SortStmt, Stmt, TileCorner } from '@tsinductor/ir';
 
 interface ElementMemory {
   readonly index: (index: Index) => number;

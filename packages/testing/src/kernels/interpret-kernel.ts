@@ -2,19 +2,13 @@
 import { at, get, InternalError } from '@tsinductor/base';
 import { bitcastValue, castValue, evaluator, pointwise, roundToDType } from '@tsinductor/ops';
 import type { Value as Scalar } from '@tsinductor/ops';
-import { evaluateIndex } from '../arithmetic/evaluate.ts';
-import { freeAxes } from '../arithmetic/query.ts';
-import { constantToValue } from '../body/constant.ts';
-import type { Index } from '../index-expr.ts';
+import { constantToValue, evaluateIndex, freeAxes, printKernelValue, printLine, targetOps } from '@tsinductor/ir';
+import type { Access, BoundsStmt, Condition, HardwareStmt, Index, Kernel, Stmt, Value } from '@tsinductor/ir';
 import { combined } from './combine-element.ts';
-import type { Access, BoundsStmt, Condition, HardwareStmt, Kernel, Stmt, Value } from './kernel.ts';
 import { AsyncCopies } from './async-copies.ts';
 import type { KernelMemory, KernelRun, Meeting, Met, ThreadOptions, Watch } from './kernel-run.ts';
 import { moveElements } from './move-elements.ts';
 import { loadedPlaces, multipliedFragment, packHalves } from './matrix-fragments.ts';
-import { printKernelValue } from './print-kernel-ir.ts';
-import { targetOps } from './target-ops.ts';
-import { printLine } from '../print/print-scalar.ts';
 
 type Steps = Generator<Meeting, void, Met>;
 

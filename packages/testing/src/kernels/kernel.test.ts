@@ -1,13 +1,9 @@
 // The Kernel IR by itself: its text, its laws, and what its interpreter sees.
 import { describe, expect, test } from '@jest/globals';
-import { axisIndex, int } from '../arithmetic/polynomial.ts';
-import type { Index } from '../index-expr.ts';
+import { axisIndex, int, printKernelIr, removeDeadLets, verifyKernel } from '@tsinductor/ir';
+import type { Access, Index, Kernel, KernelBuffer, Stmt, Value, ValueType } from '@tsinductor/ir';
 import { interpretKernel } from './interpret-launch.ts';
 import type { KernelMemory } from './kernel-run.ts';
-import type { Access, Kernel, KernelBuffer, Stmt, Value, ValueType } from './kernel.ts';
-import { printKernelIr } from './print-kernel-ir.ts';
-import { removeDeadLets } from './remove-dead-lets.ts';
-import { verifyKernel } from './verify-kernel.ts';
 
 const f32x4: ValueType = { dtype: 'f32', lanes: 4 };
 const f32: ValueType = { dtype: 'f32', lanes: 1 };
