@@ -60,7 +60,7 @@ export const cuda = {
     default: null,
     nullable: true,
     affects: 'code',
-    doc: 'Which tiles products of f16 and bf16 are computed in by matrix instructions, by names of rows, columns, depth and warps: 128x128x32_w8, 64x64x32_w4 and 16x64x64_w4. null is all; where none is left, products are computed element by element.',
+    doc: 'Which tiles matrix instructions compute products in, of 128x128x32_w8, 64x64x32_w4 and 16x64x64_w4 (rows, columns, depth, warps). null is all; where none is left, products are computed element by element.',
   },
   'cuda.cutlassOpDenylistRegex': {
     type: 'string',
@@ -84,7 +84,7 @@ export const cuda = {
     min: 1024,
     env: ['EJKERNEL_TRITON_SMEM_LIMIT'],
     affects: 'code',
-    doc: 'Bytes of shared memory of a block that tiles of products by matrix instructions and of attention may take: larger ones are left aside for smaller ones. null is what the architecture has.',
+    doc: 'Bytes of shared memory of a block that tiles of matrix instructions and of attention may take. null is what the architecture has.',
   },
   'cuda.useFastMath': {
     type: 'bool',

@@ -38,7 +38,7 @@ export const tuning = {
     default: ['ATEN', 'TRITON', 'CPP'],
     env: ['TORCHINDUCTOR_MAX_AUTOTUNE_GEMM_BACKENDS'],
     affects: 'code',
-    doc: 'With maxAutotuneGemm: whose candidates are tried for a matrix product. CPP: the strategy for products, with its register tiles, blocks and packing; ATEN: the loops that define the product, which take long where it is large. The others have none for processors, and a list that leaves nothing is an error. A single candidate is taken without a clock.',
+    doc: 'With maxAutotuneGemm: whose candidates are tried for a matrix product. CPP is the strategy for products, ATEN the loops that define one. The others have none for processors; a list that leaves nothing is an error. A single candidate is not timed.',
   },
   maxAutotuneConvBackends: {
     type: 'stringList',
@@ -54,7 +54,7 @@ export const tuning = {
     default: false,
     env: ['TORCHINDUCTOR_MAX_AUTOTUNE_POINTWISE'],
     affects: 'code',
-    doc: 'Build kernels of maps and reductions of known sizes with other numbers of vectors side by side, units for threads, chunks and blocks of columns, time them as maxAutotuneGemm does, and keep the fastest. Where sums are divided otherwise, their last bits may differ.',
+    doc: 'What maxAutotuneGemm does, for maps and reductions of known sizes: vectors side by side, units for threads, chunks and blocks of columns. Sums that are divided otherwise may differ in their last bits.',
   },
   'triton.autotunePointwise': {
     type: 'bool',
@@ -68,20 +68,20 @@ export const tuning = {
     min: 0,
     max: 2,
     affects: 'code',
-    doc: 'With maxAutotunePointwise: whether kernels of several independent groups are tuned: 0 never, 1 all but those of groups that compute the same, as updates of many parameters do, 2 all.',
+    doc: 'With maxAutotunePointwise: whether kernels of independent groups are tuned: 0 never, 1 where these compute different things, 2 always (also updates of many parameters).',
   },
   autotuneLookupTable: {
     type: 'table',
     default: {},
     affects: 'code',
-    doc: 'Choices for kernels by the key that a report of tuning has beside the name, as it writes them: { "1f0a…": { "panels": 1 } }. They are taken without a clock, whatever else is set; choices that there are not on this machine are left aside with a warning.',
+    doc: 'Choices for kernels by the key beside their name in a report of tuning, as that writes them: { "1f0a…": { "panels": 1 } }. They are taken without a clock, whatever else is set; what this machine does not have costs a warning.',
   },
   precompilationTimeoutSeconds: {
     type: 'int',
     default: 3600,
     min: 1,
     affects: 'code',
-    doc: 'How long building all candidates of a kernel may take, or all plans that benchmarkFusion times; what is not built then has the usual choices. compileTimeout holds as well.',
+    doc: 'How long building all candidates of a kernel may take, as one library; else it has the usual choices. compileTimeout holds as well.',
   },
   autoheuristicCollect: {
     type: 'stringList',
@@ -89,7 +89,7 @@ export const tuning = {
     default: [],
     env: ['TORCHINDUCTOR_AUTOHEURISTIC_COLLECT'],
     affects: 'runtime',
-    doc: 'Of what is tuned, that whose measurements are kept to learn from: matrix products, convolutions, attention, maps and reductions. Each that is measured appends rows of features, choice and milliseconds to a CSV file, below a line on the device and one of the columns.',
+    doc: 'Of what is tuned, that whose measurements are kept to learn from: matrix products, convolutions, attention, maps and reductions. They are rows of features, choice and milliseconds in a CSV file, below a line on the device and one of the columns.',
   },
   autoheuristicLogPath: {
     type: 'string',
@@ -111,7 +111,7 @@ export const tuning = {
     default: null,
     nullable: true,
     affects: 'code',
-    doc: 'Is given { name, features, choices } of a kernel that autoheuristicUse names, with features and choices as autoheuristicCollect writes them, and gives the position of the choice to take, or null where it is not sure: then a clock decides. What it takes is not timed.',
+    doc: 'Is given { name, features, choices } of a kernel, as autoheuristicCollect writes them, and gives the position of the choice to take untimed, or null where it is not sure.',
   },
   benchmarkEpilogueFusion: {
     type: 'bool',
