@@ -79,14 +79,15 @@ async function batched(compile) {
 }
 
 /**
- * Compiled C++, once for every candidate that max-autotune has for the matrix products of a graph. For each job a list of runs, of which
+ * Compiled C++, once for every candidate that max-autotune has for the kernels of a graph. For each job a list of runs, of which
  * each throws where its results are not what the interpreter gives.
  */
 export async function cppCandidates() {
   const { compileCandidates, reset } = await import('@tsinductor/compiler');
   const compared = (executable, { graph, inputs, tolerance }) => {
-    const outputs = executable.run(inputs);
+    // First, as a call may write to its inputs: the state of random numbers.
     const wanted = new GraphProgram(graph).run(inputs);
+    const outputs = executable.run(inputs);
     wanted.forEach((tensor, position) => {
       const why = difference(outputs[position], tensor, tolerance);
       if (why !== undefined) throw new Error(`output ${position} beside the interpreter: ${why}`);

@@ -30,7 +30,8 @@ describe('mode', () => {
   });
 
   test('max-autotune and max-autotune-no-cudagraphs let a clock decide', () => {
-    const options = { maxAutotuneGemm: true, benchmarkFusion: true, comboKernels: true, benchmarkComboKernel: true };
+    const tuned = { maxAutotuneGemm: true, maxAutotunePointwise: true };
+    const options = { ...tuned, benchmarkFusion: true, comboKernels: true, benchmarkComboKernel: true };
     const measured = keyUnder({ options });
     expect(measured).not.toBe(keyUnder({}));
     expect(keyUnder({ mode: 'max-autotune-no-cudagraphs' })).toBe(measured);
@@ -38,7 +39,8 @@ describe('mode', () => {
   });
 
   test('lies below the options of the same call', () => {
-    const off = { maxAutotuneGemm: false, benchmarkFusion: false, combo_kernels: false, benchmarkComboKernel: false };
+    const untuned = { maxAutotuneGemm: false, maxAutotunePointwise: false };
+    const off = { ...untuned, benchmarkFusion: false, combo_kernels: false, benchmarkComboKernel: false };
     expect(keyUnder({ mode: 'max-autotune', options: off })).toBe(keyUnder({}));
   });
 

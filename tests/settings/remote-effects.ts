@@ -6,12 +6,12 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from '@jest/globals';
 import { writeKeyPair } from '@tsinductor/cache';
-import { full, reset } from 'tsinductor';
+import { full, reset, setConfig } from 'tsinductor';
 import type { Tensor } from 'tsinductor';
 import { leaveEntry } from './caching-effects.ts';
 import { freshDirectory, reportOf, warningsOf } from './effect.ts';
 import type { Effect, Options } from './effect.ts';
-import { measuredUnder, restored } from './tuning-effects.ts';
+import { measuredUnder, restored, tunedUnder } from './tuning-effects.ts';
 
 interface Server {
   readonly options: Options;
@@ -70,6 +70,7 @@ const tunedOn = (options: Options): number => measuredUnder({ autotuneCacheDir: 
 const tuningDefaults = {
   autotuneRemoteCache: null,
   bundledAutotuneRemoteCache: null,
+  remoteGemmAutotuneCache: false,
   nonBlockingRemoteCacheWrite: true,
   redisHost: 'localhost',
   redisPort: 6379,
@@ -124,6 +125,22 @@ export const remoteEffects = {
       // Without files of its own, too.
       expect(tunedOn({ ...shared, autotuneLocalCache: false })).toBe(0);
       expect(asked().slice(3)).toEqual(['GET autotune']);
+    }),
+    tuningDefaults,
+  ),
+  remoteGemmAutotuneCache: restored(
+    withServer(({ options }) => {
+      const shared = { ...tuning(options), autotuneRemoteCache: null };
+      const decided = (remoteGemmAutotuneCache: boolean): string => {
+        reset();
+        setConfig({ ...shared, remoteGemmAutotuneCache });
+        return tunedUnder({ maxAutotuneGemm: true, maxAutotuneReportChoicesStats: false }).decisions.join();
+      };
+      expect(decided(true)).toContain('measured now');
+      expect(decided(true)).toContain('measured before');
+      expect(decided(false)).toContain('measured now');
+      const own = { ...shared, remoteGemmAutotuneCache: true };
+      expect([tunedOn(own), tunedOn(own)]).toEqual([2, 2]);
     }),
     tuningDefaults,
   ),

@@ -9,6 +9,7 @@ import type { Setting, SettingName, SettingValue } from '@tsinductor/config';
 import { randn, reset } from 'tsinductor';
 import type { Tensor } from 'tsinductor';
 import { cachingEffects } from './caching-effects.ts';
+import { candidateEffects } from './candidate-effects.ts';
 import { cppEffects } from './cpp-effects.ts';
 import { cudaEffects } from './cuda-effects.ts';
 import { diagnosticsEffects } from './diagnostics-effects.ts';
@@ -26,6 +27,7 @@ import { tuningEffects } from './tuning-effects.ts';
 
 const effects: Readonly<Partial<Record<SettingName, Effect>>> = {
   ...cachingEffects,
+  ...candidateEffects,
   ...cppEffects,
   ...cudaEffects,
   ...diagnosticsEffects,
@@ -83,9 +85,16 @@ describe('the cache key', () => {
   /** Values that still compile natively here, where any other value would not. */
   const others: Partial<Record<SettingName, SettingValue>> = {
     autotuneCacheDir: freshDirectory(),
+    autoheuristicCollect: ['mm'],
+    autoheuristicLogPath: freshDirectory(),
+    autoheuristicRule: { key: 'same', run: () => null },
+    autoheuristicUse: ['mm'],
+    autotuneLookupTable: { none: {} },
     cacheDir: freshDirectory(),
     'cpp.cxx': ['/usr/bin/c++'],
     'cuda.cudaCxx': '/opt/nvcc',
+    'cuda.cutlassOpAllowlistRegex': '128',
+    'cuda.cutlassOpDenylistRegex': '128',
     'cuda.debugLevel': '1',
     'cuda.hostCompiler': '/opt/c++',
     'cuda.version': '12.4',
@@ -103,6 +112,8 @@ describe('the cache key', () => {
     'cuda.visibleDevices': '0',
     compiledFunctionsDir: freshDirectory(),
     globalCacheDir: freshDirectory(),
+    maxAutotuneConvBackends: ['CPP'],
+    maxAutotuneGemmBackends: ['CPP'],
     dynamic: false,
     activationMemoryLimit: 1_000_000,
     customPartitionerFn: { key: 'same', run: () => [] },

@@ -45,28 +45,30 @@ const product = (a: Tensor, b: Tensor): Tensor => a.matmul(b);
 const operands = (): Tensor[] => [randn([96, 70]), randn([70, 90])];
 const deep = [randn([200, 2100]), randn([2100, 200])];
 
-/** What is told while a product is compiled, and what was decided of it. */
-function tunedUnder(
+/** What is told while a product is compiled, or another function, and what was decided of it. */
+export function tunedUnder(
   options: Options,
   inputs = operands(),
+  fn: (...inputs: Tensor[]) => unknown = product,
 ): { readonly told: readonly string[]; readonly decisions: readonly string[] } {
   let decisions: readonly string[] = [];
   setConfig({ autotuneLocalCache: false });
   const all = { forceDisableCaches: true, ...options };
   const text = stderrOf(() => {
-    decisions = reportOf(product, inputs, all).decisions.flatMap((one) => (one.kind === 'tuned' ? [one.reason] : []));
+    decisions = reportOf(fn, inputs, all).decisions.flatMap((one) => (one.kind === 'tuned' ? [one.reason] : []));
   });
   return { told: text.split('\n').filter((line) => line !== ''), decisions };
 }
 
 /** The rows of a report that tell of a candidate. */
+export const candidatesIn = (told: readonly string[]): readonly string[] =>
+  told.filter((line) => /^ {2}[0-9.]+ ms|^ {2}failed/.test(line));
+
 const rowsOf = (options: Options, inputs = operands()): number =>
-  tunedUnder({ maxAutotuneGemm: true, ...options }, inputs).told.filter((line) =>
-    /^ {2}[0-9.]+ ms|^ {2}failed/.test(line),
-  ).length;
+  candidatesIn(tunedUnder({ maxAutotuneGemm: true, ...options }, inputs).told).length;
 
 /** Each process takes longer than it may, so that all candidates are told of, and none is run. */
-const none = { autotuneNumChoicesDisplayed: null, maxAutotuneSubprocResultTimeoutSeconds: 0.01 };
+export const none = { autotuneNumChoicesDisplayed: null, maxAutotuneSubprocResultTimeoutSeconds: 0.01 };
 
 const quiet = { maxAutotuneReportChoicesStats: false };
 
@@ -74,6 +76,8 @@ export const tuningEffects = {
   maxAutotune: restored(() => {
     expect(tunedUnder(quiet).decisions).toEqual([]);
     expect(tunedUnder({ ...quiet, maxAutotune: true }).decisions).toHaveLength(1);
+    const large = (x: Tensor): Tensor => x.sigmoid();
+    expect(tunedUnder({ ...quiet, maxAutotune: true }, [randn([300, 400])], large).decisions).toHaveLength(1);
     const softmax = (x: Tensor): Tensor => x.softmax(0);
     const decided = (maxAutotune: boolean): string =>
       JSON.stringify(reportOf(softmax, [randn([300, 200])], { ...quiet, maxAutotune }).decisions);

@@ -13,6 +13,18 @@ export interface CudaTarget {
    * comparisons and casts whose ranges show that they fit.
    */
   readonly positions?: Positions;
+  /** Which products matrix instructions are considered for, and in which tiles; all if absent. */
+  readonly matrix?: MatrixLimits;
+  /** Bytes of shared memory of a block by which tiles of products and attention are chosen; what the architecture has if absent. */
+  readonly sharedLimit?: number;
+}
+
+export interface MatrixLimits {
+  /** Regular expressions over names of tiles, such as 128x128x32_w8: rows, columns, depth and warps. */
+  readonly allow?: string | undefined;
+  readonly deny?: string | undefined;
+  /** Products that are computed element by element if they are fewer. */
+  readonly leastVolume?: number;
 }
 
 /** Bytes that one thread moves at once at most. */

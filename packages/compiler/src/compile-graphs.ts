@@ -33,8 +33,8 @@ export async function compileGraphs(
 }
 
 /**
- * Compiles each of `graphs` once for every candidate that max-autotune has for its matrix products, into one library. Results are in the
- * order of the graphs; a graph without such products has none. Throws as `compileGraphs` does.
+ * Compiles each of `graphs` once for every candidate that max-autotune has for its kernels, into one library. Results are in the order
+ * of the graphs; a graph of which nothing is chosen has none. Throws as `compileGraphs` does.
  */
 export async function compileCandidates(
   graphs: readonly Graph[],

@@ -23,6 +23,17 @@ export const modeNotBuilt = (mode: string, part: string): UserError =>
     hint: "use 'default', or 'max-autotune-no-cudagraphs'",
   });
 
+export const noProvider = (setting: string, given: readonly string[]): UserError =>
+  new UserError('AUTOTUNE_BACKENDS', `${setting} is [${given.join(', ')}], which has no candidates on processors`, {
+    hint: 'give CPP, ATEN, or both',
+  });
+
+/** What a rule of the program's own gave in the place of a candidate. */
+export const badHeuristic = (given: unknown, count: number): UserError =>
+  new UserError('AUTOHEURISTIC_RULE', `autoheuristicRule gave ${describe(given)} for ${String(count)} choices`, {
+    hint: 'give the position of one of the choices, or null where the rule is not sure',
+  });
+
 /** A program's own pass over a graph with a backward pass gave something that is no such graph. */
 export const badGraphPass = (setting: string, what: string, cause?: unknown): UserError =>
   new UserError('CUSTOM_GRAPH_PASS', `${setting}: ${what}`, {

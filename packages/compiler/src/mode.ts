@@ -6,9 +6,10 @@ import type { Device } from '@tsinductor/tensor/internal';
 
 export type Mode = 'default' | 'reduce-overhead' | 'max-autotune' | 'max-autotune-no-cudagraphs';
 
-/** What a clock can decide is decided by one: which groups are fused, which independent ones share a kernel, how products are tiled. */
+/** What a clock can decide is decided by one: which groups are fused, which independent ones share a kernel, how products are tiled and loops laid out. */
 const measured: ConfigPatch = {
   maxAutotuneGemm: true,
+  maxAutotunePointwise: true,
   benchmarkFusion: true,
   comboKernels: true,
   benchmarkComboKernel: true,

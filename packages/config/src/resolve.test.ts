@@ -35,6 +35,8 @@ function otherValue(setting: Setting, present: SettingValue): { value: SettingVa
       const value = setting.values.find((candidate) => candidate !== present) ?? '';
       return { value, text: value };
     }
+    case 'table':
+      return { value: { one: { two: [3] } }, text: '' };
     case 'hook':
       return { value: { key: 'identity', run: (argument: unknown) => argument }, text: '' };
   }
@@ -56,6 +58,7 @@ const illegal: Readonly<Record<Setting['type'], { value: unknown; text: string |
   string: { value: 7, text: undefined },
   stringList: { value: [''], text: undefined },
   choice: { value: 'no such choice', text: 'no such choice' },
+  table: { value: { one: { two: undefined } }, text: undefined },
   hook: { value: { key: '', run: 1 }, text: undefined },
 };
 
@@ -132,6 +135,14 @@ describe('a list of names that there are', () => {
       code: 'ENVIRONMENT_VALUE',
       hint: expect.stringMatching(/, separated by commas; "nextrow" is none of them, did you mean "next row"\?,/),
     });
+  });
+
+  test('takes words in any case where they are words', () => {
+    const env = { TORCHINDUCTOR_MAX_AUTOTUNE_GEMM_BACKENDS: 'aten, Cpp' };
+    expect(resolveConfig({ env }).maxAutotuneGemmBackends).toEqual(['ATEN', 'CPP']);
+    expect(withConfig(resolveConfig(empty), { maxAutotuneGemmBackends: ['cpp'] }).maxAutotuneGemmBackends).toEqual([
+      'CPP',
+    ]);
   });
 
   test('takes names with spaces between commas', () => {

@@ -48,7 +48,7 @@ export type Setting =
   | (Row & { readonly type: 'string'; readonly default: string | null; readonly syntax?: 'regularExpression' })
   /**
    * `pattern` is a regular expression that each item must match, `values` are the items that there are, before which a sign may
-   * stand where they are signed; in an environment variable items are separated by commas.
+   * stand where they are signed, and that are words in any case where they are words; in an environment variable items are separated by commas.
    */
   | (Row & {
       readonly type: 'stringList';
@@ -56,8 +56,11 @@ export type Setting =
       readonly pattern?: string;
       readonly values?: readonly string[];
       readonly isSigned?: true;
+      readonly anyCase?: true;
     })
   | (Row & { readonly type: 'choice'; readonly default: string | null; readonly values: readonly string[] })
+  /** Objects by name, of what JSON has; only a program can set it. */
+  | (Row & { readonly type: 'table'; readonly default: SettingTable })
   /** Code of the program; only a program can set it. */
   | (Row & { readonly type: 'hook'; readonly default: null; readonly nullable: true });
 
@@ -68,8 +71,11 @@ export interface Hook {
   readonly run: (...given: never[]) => unknown;
 }
 
+/** Objects by name. */
+export type SettingTable = Readonly<Record<string, Readonly<Record<string, unknown>>>>;
+
 /** A value that some setting may have. */
-export type SettingValue = boolean | number | string | readonly string[] | Hook | null;
+export type SettingValue = boolean | number | string | readonly string[] | SettingTable | Hook | null;
 
 interface ValueByType {
   readonly bool: boolean;
@@ -77,6 +83,7 @@ interface ValueByType {
   readonly float: number;
   readonly string: string;
   readonly stringList: readonly string[];
+  readonly table: SettingTable;
   readonly hook: Hook;
 }
 

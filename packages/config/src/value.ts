@@ -1,6 +1,7 @@
 // From text or an unchecked value to a setting's value, and the sentence that says what is allowed.
+import { isDeepStrictEqual } from 'node:util';
 import { nearest } from '@tsinductor/base';
-import type { Hook, Setting, SettingValue } from './setting.ts';
+import type { Hook, Setting, SettingTable, SettingValue } from './setting.ts';
 
 /** Whether a value was acceptable. */
 type Checked =
@@ -17,11 +18,23 @@ export function checkValue(setting: Setting, value: unknown): Checked {
 
 /** Frozen, and apart from what the program keeps. */
 function copyOf(setting: Setting, value: SettingValue): SettingValue {
-  if (Array.isArray(value)) return Object.freeze(value.map(String));
-  if (setting.type !== 'hook' || value === null) return value;
+  if (value === null) return null;
+  if (setting.type === 'stringList')
+    return Object.freeze((value as readonly string[]).map((item) => inCase(item, setting)));
+  if (setting.type === 'table') return frozen(JSON.parse(JSON.stringify(value)) as SettingTable);
+  if (setting.type !== 'hook') return value;
   const { key, run } = value as Hook;
   return Object.freeze({ key, run });
 }
+
+const frozen = <T>(value: T): T => {
+  if (typeof value === 'object' && value !== null) Object.values(Object.freeze(value)).forEach(frozen);
+  return value;
+};
+
+/** An item as its value is spelled. */
+const inCase = (item: string, { anyCase }: Pick<ListRow, 'anyCase'>): string =>
+  anyCase === true ? item.toUpperCase() : item;
 
 /** Reads and checks the text of an environment variable. Of booleans only 0 and 1 are values, as for PyTorch. */
 export function parseText(setting: Setting, text: string): Checked {
@@ -64,6 +77,7 @@ function parseAs(setting: Setting, text: string): SettingValue | undefined {
         .split(',')
         .map((item) => item.trim())
         .filter((item) => item !== '');
+    case 'table':
     case 'hook':
       return undefined;
   }
@@ -83,8 +97,22 @@ function accepts(setting: Setting, value: unknown): boolean {
       return Array.isArray(value) && value.every((item) => isListItem(item, setting));
     case 'choice':
       return typeof value === 'string' && setting.values.includes(value);
+    case 'table':
+      return isTable(value);
     case 'hook':
       return isHook(value);
+  }
+}
+
+const isObject = (value: unknown): value is object =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+function isTable(value: unknown): boolean {
+  if (!isObject(value) || !Object.values(value).every(isObject)) return false;
+  try {
+    return isDeepStrictEqual(JSON.parse(JSON.stringify(value)), value);
+  } catch {
+    return false;
   }
 }
 
@@ -107,7 +135,7 @@ const isHook = (value: unknown): boolean => {
 const isListItem = (item: unknown, row: ListRow): boolean =>
   isText(item) &&
   (row.pattern === undefined || new RegExp(row.pattern).test(item)) &&
-  (row.values === undefined || row.values.includes(unsigned(item, row)));
+  (row.values === undefined || row.values.includes(unsigned(inCase(item, row), row)));
 
 /** An item without its sign. */
 const unsigned = (item: string, { isSigned }: Pick<ListRow, 'isSigned'>): string =>
@@ -119,7 +147,7 @@ function unknownItem(setting: Setting, value: unknown): string {
   const { values } = setting;
   const unknown = value.find((item): item is string => isText(item) && !isListItem(item, setting));
   if (unknown === undefined || values === undefined) return '';
-  const meant = nearest(unsigned(unknown, setting), values);
+  const meant = nearest(unsigned(inCase(unknown, setting), setting), values);
   return `; ${JSON.stringify(unknown.slice(0, 80))} is none of them${meant === undefined ? '' : `, did you mean ${JSON.stringify(meant)}?`}`;
 }
 
@@ -141,6 +169,8 @@ function allowedValues(setting: Setting): string {
       return `an array of ${itemsOf(setting)}`;
     case 'choice':
       return `one of ${setting.values.join(', ')}${orNull}`;
+    case 'table':
+      return 'an object of objects, of what JSON has';
     case 'hook':
       return `{ key, run }, where run is the function and key stands for it in cache keys${orNull}`;
   }

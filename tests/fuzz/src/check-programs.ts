@@ -113,7 +113,7 @@ export class ProgramChecker implements Disposable {
     });
   }
 
-  /** Each graph once, or under max-autotune once for every candidate of its matrix products. */
+  /** Each graph once, or under max-autotune once for every candidate of its kernels. */
   async #compile(graphs: readonly Graph[]): Promise<readonly (readonly CompiledGraph[])[]> {
     if (this.#session.config.maxAutotuneGemm) return compileCandidates(graphs, this.#session);
     return (await compileGraphs(graphs, this.#session)).map((compiled) => [compiled]);

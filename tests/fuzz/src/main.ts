@@ -61,7 +61,7 @@ const readOptions = (): Options =>
     .option('autotune', {
       type: 'boolean',
       default: false,
-      describe: 'graphs with matrix products alone, once for each candidate that max-autotune has',
+      describe: 'graphs once for each candidate that max-autotune has of their kernels',
     })
     .option('seed', { type: 'number', default: 1, describe: 'the same seed gives the same graphs' })
     .option('first', { type: 'number', default: 0, describe: 'number of the first graph' })
@@ -244,7 +244,7 @@ class FuzzRun {
     const without = this.#verdicts.filter((it) => it.status === 'refused' && it.code === noProducts).length;
     if (this.#options.autotune)
       console.log(
-        `autotune: ${String(candidates)} candidates of ${String(tuned.length)} graphs with matrix products; ${String(without)} graphs have none`,
+        `autotune: ${String(candidates)} candidates of ${String(tuned.length)} graphs; ${String(without)} graphs have none`,
       );
     const never = this.#drawn(workers);
     if (this.#options.json !== undefined) {

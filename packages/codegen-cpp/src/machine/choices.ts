@@ -34,12 +34,12 @@ export function choicesFor({ family = 'other', caches = standardCaches }: Choice
 }
 
 /** Other choices for one group; a register tile for some instruction sets. */
-export type ContractPatch = Partial<
-  Omit<ContractChoices, 'registerTiles'> & { readonly registerTiles: Partial<ContractChoices['registerTiles']> }
+export type ChoicePatch = Partial<
+  Omit<Choices, 'registerTiles'> & { readonly registerTiles: Partial<ContractChoices['registerTiles']> }
 >;
 
 /** The values for a group that has some of its own. */
-export function choicesOfGroup(target: ChoiceTarget, patch: ContractPatch = {}): Choices {
+export function choicesOfGroup(target: ChoiceTarget, patch: ChoicePatch = {}): Choices {
   const all = choicesFor(target);
   return { ...all, ...patch, registerTiles: { ...all.registerTiles, ...patch.registerTiles } };
 }

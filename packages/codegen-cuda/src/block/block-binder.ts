@@ -27,6 +27,8 @@ export interface BlockTarget {
   readonly mayAlias: boolean;
   /** Whether elements of a reduction may be joined in any order; else it is the one that Block IR defines. */
   readonly anyOrder?: boolean;
+  /** Bytes of shared memory that a block may take; what the architecture has if absent. */
+  readonly sharedLimit?: number | undefined;
 }
 
 /** A tile in shared memory: row-major, with its columns swizzled in granules of so many elements. */
@@ -55,6 +57,11 @@ export interface Touch {
 
 /** Bytes of shared memory that a block may ask for on each architecture. */
 export const sharedLimits: Readonly<Record<Architecture, number>> = { sm_80: 163 << 10, sm_90a: 227 << 10 };
+
+export const sharedLimitOf = ({
+  architecture,
+  sharedLimit = Infinity,
+}: Pick<BlockTarget, 'architecture' | 'sharedLimit'>): number => Math.min(sharedLimit, sharedLimits[architecture]);
 
 export class BlockBinder extends TileScope<OwnHome> {
   readonly shared: SharedMemory = new SharedMemory(this.writer);
@@ -124,9 +131,11 @@ export class BlockBinder extends TileScope<OwnHome> {
   sharedTile(base: string, { dtype, shape }: Pick<Tile, 'dtype' | 'shape'>, granule = 1): SharedTile {
     const isFresh = this.shared.isFresh && this.#loops === 0;
     const name = this.shared.declare(base, dtype, tileSize(shape));
-    if (this.shared.bytes > sharedLimits[this.target.architecture])
+    const { architecture } = this.target;
+    const limit = sharedLimitOf(this.target);
+    if (this.shared.bytes > limit)
       this.refuse(
-        `its blocks take more shared memory than the ${String(sharedLimits[this.target.architecture])} bytes of ${this.target.architecture}`,
+        `its blocks take more shared memory than the ${String(limit)} bytes of ${architecture}`,
         this.program.origin,
       );
     if (!isFresh) this.barrier();

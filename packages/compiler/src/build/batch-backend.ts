@@ -12,7 +12,7 @@ import type { NativeMachine } from './machine.ts';
 import { cudaDevices, processors } from './pipeline.ts';
 import type { ForTarget } from './pipeline.ts';
 import { watchingFor } from './stage-log.ts';
-import { positionsOf, targetOf } from './stage-options.ts';
+import { cudaOptionsOf, targetOf } from './stage-options.ts';
 
 export interface Batch {
   readonly units: readonly CompileUnit[];
@@ -53,7 +53,7 @@ export const emulatedCudaBackend = (architecture: Architecture): BatchBackend =>
     const length = Math.ceil(schedules.length / count);
     const units = Array.from({ length: count }, (_, position) => {
       const own = schedules.slice(position * length, (position + 1) * length);
-      const target = { architecture, inputAlignment, positions: positionsOf(config) };
+      const target = { architecture, inputAlignment, ...cudaOptionsOf(config) };
       const batch = generateCudaBatch(own, target, watchingFor(config).watch);
       return emulatedUnit(batch, { header, name: `emulated_${String(position)}` });
     });

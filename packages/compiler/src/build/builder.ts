@@ -22,6 +22,7 @@ import { Progress } from './progress.ts';
 import type { Artifact, CudaArtifact } from './read-artifact.ts';
 import { RemoteCache } from './remote/remote-cache.ts';
 import { hasKeys, redisOptions, sharesGraphs } from './remote/remote-options.ts';
+import type { MeasuredKernels } from './remote/remote-options.ts';
 import type { SavedArtifact } from './saved-entries.ts';
 import { TuningRecords } from './tuning-records.ts';
 import type { GraphBuilt, GraphJob } from './workers/protocol.ts';
@@ -178,11 +179,12 @@ export class Builder implements Disposable {
     });
   }
 
-  /** A library that is no single graph's, built or found while this thread waits; gives its path. */
-  libraryNow(request: LibraryRequest): string {
+  /** A library that is no single graph's, built or found while this thread waits, for `most` seconds; gives its path. */
+  libraryNow(request: LibraryRequest, most: number = Infinity): string {
     const client = this.#clients.of(this.config, request.units.length);
+    const { seconds, concurrency } = limitsOf(this.config);
     return this.#watched(request, this.config, () =>
-      this.artifacts().buildLibraryNow(client, { ...request, ...limitsOf(this.config) }),
+      this.artifacts().buildLibraryNow(client, { ...request, concurrency, seconds: Math.min(seconds, most) }),
     );
   }
 
@@ -223,9 +225,9 @@ export class Builder implements Disposable {
     return this.#told(await this.artifacts(config).buildCuda(this.#beside(config), { ...request, seconds }), config);
   }
 
-  /** What autotune() measured, on disk and elsewhere as the settings say; `bundle` names all problems of a kernel. */
-  tuningRecords(bundle: string): RecordStore {
-    return this.#tuning.open(bundle);
+  /** What was measured, on disk and elsewhere as the settings say; `bundle` names all problems of a kernel. */
+  tuningRecords(bundle: string, of: MeasuredKernels = 'graphs'): RecordStore {
+    return this.#tuning.open(bundle, of);
   }
 
   /** The toolkit that these settings find. Throws ToolchainError CUDA_TOOLKIT_NOT_FOUND, which lists every place. */

@@ -10,8 +10,8 @@ import type { NativeMachine } from './machine.ts';
 import type { CppContext } from './pipeline.ts';
 import { targetOf } from './stage-options.ts';
 import { timePlans } from './tuning/time-plans.ts';
-import { tuneContractions, tunesContractions } from './tuning/tune-contractions.ts';
-import type { Tuning } from './tuning/tune-contractions.ts';
+import { tuneGroups, tunesGroups } from './tuning/tune-groups.ts';
+import type { Tuning } from './tuning/tune-groups.ts';
 
 const tuningOf = (builder: Builder, machine: NativeMachine, config: Config): Tuning => ({
   builder,
@@ -34,7 +34,7 @@ export function clockOf(builder: Builder, config: Config): Measure | undefined {
 /** What native code is made for on this machine, and by which clock. */
 export function cppContextOf(builder: Builder, machine: NativeMachine, config: Config): CppContext {
   const tuning = tuningOf(builder, machine, config);
-  const tune = tunesContractions(config) ? (plan: Schedule): Schedule => tuneContractions(plan, tuning) : undefined;
+  const tune = tunesGroups(config) ? (plan: Schedule): Schedule => tuneGroups(plan, tuning) : undefined;
   const target = { ...tuning.target, clocks: isClocked(config) };
   return { config, target, measure: clockOf(builder, config), tune };
 }

@@ -1,6 +1,7 @@
 // What the settings say to the stages of the pipeline, in the words of each.
 import type { Positions } from '@tsinductor/codegen';
 import type { CpuTarget } from '@tsinductor/codegen-cpp';
+import type { CudaTarget } from '@tsinductor/codegen-cuda';
 import type { Config } from '@tsinductor/config';
 import type { GraphPassName, OptimizeOptions } from '@tsinductor/graph';
 import type { LoweringOptions } from '@tsinductor/lowering';
@@ -24,7 +25,21 @@ export const targetOf = (machine: NativeMachine, config: Config): CpuTarget => (
 });
 
 /** What the settings say of the width of indices. */
-export const positionsOf = ({ assume32BitIndexing }: Config): Positions => (assume32BitIndexing ? 'assumed' : 'proven');
+const positionsOf = ({ assume32BitIndexing }: Config): Positions => (assume32BitIndexing ? 'assumed' : 'proven');
+
+/** What the settings say of code for CUDA devices. */
+export const cudaOptionsOf = (config: Config): Pick<CudaTarget, 'positions' | 'matrix' | 'sharedLimit'> => {
+  const { cutlassOpAllowlistRegex, cutlassOpDenylistRegex, cutlassBackendMinGemmSize, sharedMemoryLimit } = config.cuda;
+  return {
+    positions: positionsOf(config),
+    matrix: {
+      allow: cutlassOpAllowlistRegex ?? undefined,
+      deny: cutlassOpDenylistRegex ?? undefined,
+      leastVolume: cutlassBackendMinGemmSize,
+    },
+    ...(sharedMemoryLimit !== null && { sharedLimit: sharedMemoryLimit }),
+  };
+};
 
 /** What the settings say of lowering. */
 export const loweringOf = (config: Config): Omit<LoweringOptions, 'hasLanes'> => ({

@@ -6,6 +6,7 @@ import type { Config } from '@tsinductor/config';
 import type { Announcer } from './announcer.ts';
 import type { RemoteCache } from './remote/remote-cache.ts';
 import { sharesMeasurements } from './remote/remote-options.ts';
+import type { MeasuredKernels } from './remote/remote-options.ts';
 import { SharedRecords } from './remote/shared-records.ts';
 
 export class TuningRecords {
@@ -22,10 +23,10 @@ export class TuningRecords {
   }
 
   /** The records, for whoever measures now; `bundle` names all problems of a kernel. */
-  open(bundle: string): RecordStore {
+  open(bundle: string, of: MeasuredKernels): RecordStore {
     const { autotuneLocalCache, bundledAutotuneRemoteCache, compileFarm, compileTimeout } = this.#config;
     const own = this.#own();
-    const remote = sharesMeasurements(this.#config) ? this.#remote() : undefined;
+    const remote = sharesMeasurements(this.#config, of) ? this.#remote() : undefined;
     if (remote === undefined) return own;
     return new SharedRecords(own, remote, {
       bundle: bundledAutotuneRemoteCache === true && autotuneLocalCache ? bundle : undefined,

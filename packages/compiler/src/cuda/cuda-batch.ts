@@ -10,7 +10,7 @@ import type { CudaArtifact } from '../build/read-artifact.ts';
 import type { Builder, CudaCodeRequest } from '../build/builder.ts';
 import type { BatchCompiler, CompiledGraph, ScheduledGraph } from '../build/compile-together.ts';
 import { watchingFor } from '../build/stage-log.ts';
-import { positionsOf } from '../build/stage-options.ts';
+import { cudaOptionsOf } from '../build/stage-options.ts';
 import { makePlan, reportOfPlan } from '../run/plan.ts';
 import { openCuda } from './cuda-devices.ts';
 import type { CudaTensorDevice } from './cuda-devices.ts';
@@ -37,7 +37,7 @@ export class CudaBatch implements BatchCompiler<GeneratedCudaBatch, CudaArtifact
 
   generate(scheduled: readonly ScheduledGraph[]): GeneratedCudaBatch {
     const { config } = this.#builder;
-    const target = { architecture: this.#choice.architecture, inputAlignment, positions: positionsOf(config) };
+    const target = { architecture: this.#choice.architecture, inputAlignment, ...cudaOptionsOf(config) };
     const schedules = scheduled.map(({ schedule }) => schedule);
     return { scheduled, ...generateCudaBatch(schedules, target, watchingFor(config).watch) };
   }

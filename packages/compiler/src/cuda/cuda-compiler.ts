@@ -18,7 +18,7 @@ import { cudaPipeline, showStage } from '../build/pipeline.ts';
 import type { CudaContext, Printed } from '../build/pipeline.ts';
 import { watchingFor } from '../build/stage-log.ts';
 import type { StageLog } from '../build/stage-log.ts';
-import { positionsOf } from '../build/stage-options.ts';
+import { cudaOptionsOf } from '../build/stage-options.ts';
 import type { BesideCompiler, CompileJob } from '../build/target-compiler.ts';
 import { checkIndexLimits } from '../run/check-index-limits.ts';
 import type { Executable } from '../run/executable.ts';
@@ -142,5 +142,5 @@ export class CudaCompiler implements BesideCompiler<CudaCompileJob, GeneratedCud
 
 const contextOf = ({ config, choice: { architecture } }: CudaCompileJob): CudaContext => ({
   config,
-  target: { architecture, inputAlignment, positions: positionsOf(config) },
+  target: { architecture, inputAlignment, ...cudaOptionsOf(config) },
 });

@@ -234,7 +234,7 @@ class Tuner<S extends Schema, Config extends object> {
   #records(): RecordStore | undefined {
     const { builder } = this.#kernel;
     try {
-      return builder.tuningRecords(this.#bundle());
+      return builder.tuningRecords(this.#bundle(), 'hand-written');
     } catch (error) {
       this.#warnOf(error);
       return undefined;

@@ -79,7 +79,7 @@ export const oneWay: readonly ExcusedName[] = [
   {
     name: 'deterministic',
     env: ['TORCHINDUCTOR_DETERMINISTIC'],
-    says: 'Results are the same bits at every run with the same threads on the same machine. A clock decides nothing unless `maxAutotune`, `maxAutotuneGemm`, `benchmarkFusion`, `benchmarkComboKernel` or `autotune` asks for it.',
+    says: 'Results are the same bits at every run with the same threads on the same machine. A clock decides nothing unless `maxAutotune`, `maxAutotuneGemm`, `maxAutotunePointwise`, `benchmarkFusion`, `benchmarkComboKernel` or `autotune` asks for it.',
   },
   {
     name: 'autotune_in_subproc',
@@ -214,6 +214,15 @@ export const oneWay: readonly ExcusedName[] = [
   {
     name: 'max_autotune_allow_flexible_layouts',
     says: 'Tuning decides no layouts: operands are read where they lie, and packed by the kernel where a candidate wants them so.',
+  },
+  {
+    name: 'max_autotune_prune_choices_based_on_shared_mem',
+    env: ['TORCHINDUCTOR_MAX_AUTOTUNE_PRUNE_CHOICES_BASED_ON_SHARED_MEM'],
+    says: 'Tiles that would take more shared memory than a block may have (`cuda.sharedMemoryLimit`) are left aside before anything is built, always: they could not run.',
+  },
+  {
+    name: 'triton.autotune_cublasLt',
+    says: "No vendor's library is called for a product, and so none is tried: the kernels are this compiler's own.",
   },
   {
     name: 'unbacked_symint_fallback',

@@ -2,24 +2,11 @@
 
 export const waiting = {
   tuning: [
-    { name: 'precompilation_timeout_seconds' },
     { name: 'dynamic_scale_rblock', env: ['TORCHINDUCTOR_DYNAMIC_SCALE_RBLOCK'] },
-    { name: 'max_autotune_pointwise', env: ['TORCHINDUCTOR_MAX_AUTOTUNE_POINTWISE'] },
-    {
-      name: 'max_autotune_prune_choices_based_on_shared_mem',
-      env: ['TORCHINDUCTOR_MAX_AUTOTUNE_PRUNE_CHOICES_BASED_ON_SHARED_MEM'],
-    },
     { name: 'multi_kernel_hints' },
     { name: 'autotune_multi_device', env: ['TORCHINDUCTOR_AUTOTUNE_MULTI_DEVICE'] },
-    { name: 'autoheuristic_collect', env: ['TORCHINDUCTOR_AUTOHEURISTIC_COLLECT'] },
-    { name: 'autoheuristic_use', env: ['TORCHINDUCTOR_AUTOHEURISTIC_USE'] },
-    { name: 'autoheuristic_log_path', env: ['TORCHINDUCTOR_AUTOHEURISTIC_LOG_PATH'] },
-    { name: 'combo_kernels_autotune' },
-    { name: 'autotune_lookup_table' },
-    { name: 'triton.autotune_pointwise' },
     { name: 'triton.multi_kernel', env: ['TORCHINDUCTOR_MULTI_KERNEL'] },
     { name: 'triton.spill_threshold' },
-    { name: 'EJKERNEL_TRITON_SMEM_LIMIT', env: ['EJKERNEL_TRITON_SMEM_LIMIT'] },
   ],
   'kernel registry': [
     { name: 'triton_kernel_default_layout_constraint' },
@@ -53,14 +40,7 @@ export const waiting = {
     { name: 'EASURGE_SYNC_INPUTS_FOR_TIMING', env: ['EASURGE_SYNC_INPUTS_FOR_TIMING'] },
   ],
   contractions: [
-    { name: 'remote_gemm_autotune_cache' },
-    { name: 'max_autotune_gemm_backends', env: ['TORCHINDUCTOR_MAX_AUTOTUNE_GEMM_BACKENDS'] },
-    { name: 'max_autotune_conv_backends', env: ['TORCHINDUCTOR_MAX_AUTOTUNE_CONV_BACKENDS'] },
-    { name: 'triton.autotune_cublasLt' },
     { name: 'cuda.cutlass_max_profiling_configs' },
-    { name: 'cuda.cutlass_backend_min_gemm_size' },
-    { name: 'cuda.cutlass_op_allowlist_regex' },
-    { name: 'cuda.cutlass_op_denylist_regex' },
   ],
   training: [{ name: 'bw_outputs_user_visible' }, { name: 'FAST_COMPILE', env: ['FAST_COMPILE'] }],
   'ahead of time': [

@@ -25,6 +25,12 @@ export const remote = {
     affects: 'runtime',
     doc: 'With autotuneRemoteCache and autotuneLocalCache: keep all that was measured of a kernel as one value of the server, from which the files of all its problems are made at once. Null is off: a value for each problem.',
   },
+  remoteGemmAutotuneCache: {
+    type: 'bool',
+    default: false,
+    affects: 'runtime',
+    doc: 'Share what was measured of kernels of graphs (maxAutotuneGemm, maxAutotunePointwise) as autotuneRemoteCache does, also where that is off.',
+  },
   compileFarm: {
     type: 'bool',
     default: false,

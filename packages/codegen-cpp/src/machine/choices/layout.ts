@@ -26,6 +26,7 @@ export interface LayoutChoices {
     Record<'contiguous' | 'uniform' | 'transposed' | 'transposedScan' | 'stridedStore', number>
   >;
   readonly interleave: Readonly<Record<'reductions' | 'points' | 'instructions' | 'chains', Interleaving>>;
+  readonly accumulators: number;
   readonly mostInterleaved: number;
   readonly manyRegisters: number;
   readonly sharedWork: { readonly least: number; readonly worthMore: number };
@@ -81,6 +82,13 @@ export const layoutChoices: ChoiceTable<LayoutChoices> = {
       instructions: { over: 16, upTo: 96, vectors: 4 },
       chains: { over: 128, upTo: 256, vectors: 4 },
     },
+  },
+  accumulators: {
+    doc: 'Vectors of states that a reduction along its lanes has side by side; half as many of more than two states, a quarter of more than four.',
+    unit: 'vectors',
+    trades: 'more hide the latency of sums, and are merged at the end of each row.',
+    measure: memoryBound('in cache', 'row sum'),
+    value: 4,
   },
   mostInterleaved: {
     doc: 'Vectors that are computed side by side at most.',

@@ -107,17 +107,17 @@ export function planFold(planning: Planning, fold: Fold): FoldTraffic {
   const { axis, lanes } = fold.lane;
   const none: FoldTraffic = { axis, lanes, streams: 1, accumulators: 1, decisions: [] };
   const traffic = runRules(planning, foldRules, { region: fold, none });
-  const accumulators = traffic.streams > 1 ? traffic.streams : accumulatorsOf(fold, traffic.lanes);
+  const accumulators = traffic.streams > 1 ? traffic.streams : accumulatorsOf(planning, fold, traffic.lanes);
   return { ...traffic, accumulators };
 }
 
 /** More than one where a vector loop is long enough to be bound by the latency of its own results. */
-function accumulatorsOf({ nodes, over, lane }: Fold, lanes: number): number {
+function accumulatorsOf({ choices }: Planning, { nodes, over, lane }: Fold, lanes: number): number {
   if (nodes.some((node) => node.kind !== 'reduce')) return 1;
   const axis = over.find((band) => band.axis.name === lane.axis)?.axis;
   const extent = axis === undefined ? undefined : staticValue(axis.extent);
   const states = nodes.reduce((sum, node) => sum + (node.kind === 'reduce' ? node.state.length : 0), 0);
-  const most = states > 4 ? 1 : states > 2 ? 2 : 4;
+  const most = Math.ceil(choices.accumulators / (states > 4 ? 4 : states > 2 ? 2 : 1));
   return extent === undefined || extent >= 2 * most * lanes ? most : 1;
 }
 

@@ -3,8 +3,9 @@
 // why it is left to the strategy that computes element by element.
 import { typicalValue } from '@tsinductor/codegen';
 import type { Kernel } from '@tsinductor/ir';
-import { sharedLimits } from '../../block/block-binder.ts';
+import { sharedLimitOf } from '../../block/block-binder.ts';
 import { manyTiles } from '../../target.ts';
+import type { MatrixLimits } from '../../target.ts';
 import { matrixProduct, tilesOf } from './product.ts';
 import type { MatrixProduct } from './product.ts';
 import { productProgram, sharedBytes } from './product-program.ts';
@@ -34,6 +35,28 @@ function choicesFor(shape: MatrixProduct): readonly MatrixChoice[] {
   ];
 }
 
+/** What tiles are called for those who choose among them. */
+const nameOf = ({ rows, columns, depth, warps }: ProductTile): string =>
+  `${[rows, columns, depth].join('x')}_w${String(warps)}`;
+
+/** The choices within limits; or why there is none. */
+function choicesWithin(
+  shape: MatrixProduct,
+  { allow = '', deny, leastVolume = 0 }: MatrixLimits,
+): readonly MatrixChoice[] | string {
+  const { batch, rows, columns, depth } = shape;
+  const volume = [...batch, rows.axis, columns, depth.axis].reduce((all, { extent }) => all * typicalValue(extent), 1);
+  if (volume < leastVolume) return `it is less than ${String(leastVolume)} products`;
+  const all = choicesFor(shape);
+  const allowed = all.filter(
+    (tile) => new RegExp(allow).test(nameOf(tile)) && (deny === undefined || !new RegExp(deny).test(nameOf(tile))),
+  );
+  if (allowed.length === 0) return 'none of the tiles of matrix instructions is allowed';
+  return allowed.length === all.length
+    ? all
+    : allowed.map((tile) => ({ ...tile, reason: 'they are among those that are allowed' }));
+}
+
 /** About how many tiles a product has. */
 function countOf({ batch, rows, columns }: MatrixProduct, tile: ProductTile): number {
   const [down, across] = [typicalValue(rows.axis.extent) / tile.rows, typicalValue(columns.extent) / tile.columns];
@@ -45,12 +68,14 @@ export function bindMatrix(context: ProgramContext): Kernel | string | undefined
   const { group, facts, target } = context;
   const shape = matrixProduct(group, facts);
   if (shape === undefined || typeof shape === 'string') return shape;
-  for (const choice of choicesFor(shape)) {
+  const choices = choicesWithin(shape, target.matrix ?? {});
+  if (typeof choices === 'string') return choices;
+  for (const choice of choices) {
     const written = productProgram(shape, choice, facts);
-    if (sharedBytes(written, choice) > sharedLimits[target.architecture]) continue;
+    if (sharedBytes(written, choice) > sharedLimitOf(target)) continue;
     const { rows, columns, warps, stages, reason } = choice;
     const note = `matrix product, tiles of ${String(rows)} x ${String(columns)}: ${reason}`;
     return programKernel(written, { grid: tilesOf(shape, choice), warps, stages, note }, context);
   }
-  return 'what follows it exchanges more than shared memory holds';
+  return 'its tiles, or values that what follows exchanges, take more than shared memory holds';
 }

@@ -37,8 +37,8 @@ export function programKernel(written: WrittenProgram, binding: Binding, context
   const { grid, warps, stages, note } = binding;
   const used = new Set(written.arguments.flatMap((one) => (one.kind === 'buffer' ? [one.buffer] : [])));
   const mayAlias = sharedBuffers(used, schedule).size > 0;
-  const { architecture } = target;
-  const bound = bindBlock(written.program, { architecture, warps, stages, mayAlias, anyOrder: true });
+  const { architecture, sharedLimit } = target;
+  const bound = bindBlock(written.program, { architecture, sharedLimit, warps, stages, mayAlias, anyOrder: true });
   const sizes = sizesOfProgram(written, grid);
   const inPlace = (index: Index): Index => substitute(index, sizes);
   const kernel = mapKernel(bound, { index: inPlace });

@@ -4,6 +4,9 @@ import type { RedisOptions } from '@tsinductor/cache';
 import type { Config } from '@tsinductor/config';
 import { isTsInductorError } from '@tsinductor/base';
 
+/** Whose kernels were measured: those of graphs, or hand-written ones. */
+export type MeasuredKernels = 'graphs' | 'hand-written';
+
 type Warn = (code: string, message: string) => void;
 
 /** How the server is reached. */
@@ -17,8 +20,10 @@ export function redisOptions(config: Config): RedisOptions {
 /** Whether graphs, or measurements, are shared at all. */
 export const sharesGraphs = ({ fxGraphRemoteCache, forceDisableCaches }: Config): boolean =>
   fxGraphRemoteCache === true && !forceDisableCaches;
-export const sharesMeasurements = ({ autotuneRemoteCache, forceDisableCaches }: Config): boolean =>
-  autotuneRemoteCache === true && !forceDisableCaches;
+export const sharesMeasurements = (
+  { autotuneRemoteCache, remoteGemmAutotuneCache, forceDisableCaches }: Config,
+  of: MeasuredKernels,
+): boolean => (autotuneRemoteCache === true || (of === 'graphs' && remoteGemmAutotuneCache)) && !forceDisableCaches;
 
 /** Whether what the settings say of keys can be used; a warning says why not. */
 export function hasKeys(options: RedisOptions, warn: Warn): boolean {

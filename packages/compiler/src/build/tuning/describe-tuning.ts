@@ -1,7 +1,7 @@
 // The report of a tuned group, for people: its candidates, the fastest first, and what was decided.
-import type { ContractPatch } from '@tsinductor/codegen-cpp';
-import type { Measured } from './contraction-records.ts';
-import type { Decided, Tuning } from './tune-contractions.ts';
+import type { ChoicePatch } from '@tsinductor/codegen-cpp';
+import type { Measured } from './group-records.ts';
+import type { Decided, Tuning } from './tune-groups.ts';
 
 interface Tuned {
   readonly measured: readonly Measured[];
@@ -32,5 +32,5 @@ export function describeTuning(
 
 const timeOf = (measured: Measured): number => ('failure' in measured ? Infinity : measured.milliseconds);
 
-const nameOf = (patch: ContractPatch): string =>
+const nameOf = (patch: ChoicePatch): string =>
   Object.keys(patch).length === 0 ? 'the usual choices' : JSON.stringify(patch);

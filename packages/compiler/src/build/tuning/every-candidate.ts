@@ -1,15 +1,16 @@
-// What a clock may choose among, all of it: for tests, which run every candidate of every product and compare the results. In: a
+// What a clock may choose among, all of it: for tests, which run every candidate of every product and every loop and compare the results. In: a
 // schedule. Out: the same with the choices of each candidate, once for each that makes code of its own.
-import { candidatesOfAnySize, generateBatch } from '@tsinductor/codegen-cpp';
-import type { ContractPatch, CpuTarget } from '@tsinductor/codegen-cpp';
+import { candidatesOf, generateBatch } from '@tsinductor/codegen-cpp';
+import type { ChoicePatch, CpuTarget } from '@tsinductor/codegen-cpp';
 import type { Group, Schedule } from '@tsinductor/ir';
+import { everyParameter } from './offered.ts';
 
 /** Small products are tiles too, as large ones are: otherwise nothing that is chosen would matter to them. */
-const asLarge: ContractPatch = { plainVolume: 0 };
+const asLarge: ChoicePatch = { plainVolume: 0 };
 
-/** Empty where no group has a product of known sizes. The first one has the usual choices; in each further one every product has its next candidate. */
+/** Empty where no group has known sizes. The first one has the usual choices; in each further one every group has its next candidate. */
 export function everyCandidate(schedule: Schedule, target: CpuTarget): readonly Schedule[] {
-  const candidates = schedule.groups.map((group) => candidatesOf(group, target));
+  const candidates = schedule.groups.map((group) => patchesOf(group, target));
   const count = Math.max(0, ...candidates.map(({ length }) => length));
   if (count === 0) return [];
   const variants = Array.from({ length: count }, (_, position): Schedule => {
@@ -25,7 +26,7 @@ export function everyCandidate(schedule: Schedule, target: CpuTarget): readonly 
   return variants.filter((_, position) => texts.indexOf(texts[position] ?? '') === position);
 }
 
-const candidatesOf = (group: Group, target: CpuTarget): readonly ContractPatch[] => {
-  const patches = candidatesOfAnySize(group, target, 'DEFAULT');
-  return patches.length === 0 ? [] : [{}, ...patches.map((patch) => ({ ...asLarge, ...patch }))];
+const patchesOf = (group: Group, target: CpuTarget): readonly ChoicePatch[] => {
+  const parameters = everyParameter(group, target);
+  return parameters.length === 0 ? [] : [{}, ...candidatesOf(parameters).map((patch) => ({ ...asLarge, ...patch }))];
 };

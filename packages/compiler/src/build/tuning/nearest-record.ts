@@ -5,11 +5,11 @@
 // taken from a record, and they are positions among values of ours: nothing in a file becomes code.
 import { stableHash } from '@tsinductor/base';
 import type { RecordStore } from '@tsinductor/cache';
-import type { ContractParameter, ContractPatch } from '@tsinductor/codegen-cpp';
+import type { ChoiceParameter, ChoicePatch } from '@tsinductor/codegen-cpp';
 import type { NativeMachine } from '../machine.ts';
-import { patchAt, pointOf } from './contract-points.ts';
-import { keepingIn } from './contraction-records.ts';
-import type { Tuning } from './tune-contractions.ts';
+import { patchAt, pointOf } from './choice-points.ts';
+import { keepingIn } from './group-records.ts';
+import type { Tuning } from './tune-groups.ts';
 
 /** The decision of a machine, in few words that make machines comparable. */
 interface Elsewhere {
@@ -21,7 +21,7 @@ interface Elsewhere {
 
 /** A decision from elsewhere, and where. */
 interface Nearest {
-  readonly patch: ContractPatch;
+  readonly patch: ChoicePatch;
   readonly machine: string;
 }
 
@@ -46,7 +46,7 @@ export class NearestRecords implements Disposable {
   }
 
   /** Tells other machines what this one has decided. */
-  write(patch: ContractPatch, parameters: readonly ContractParameter[]): void {
+  write(patch: ChoicePatch, parameters: readonly ChoiceParameter[]): void {
     const point = pointOf(patch, parameters);
     const offsets = Object.fromEntries(
       parameters.map(({ name, usual }, place) => [name, (point[place] ?? usual) - usual]),
@@ -56,7 +56,7 @@ export class NearestRecords implements Disposable {
   }
 
   /** Undefined where no machine with these instructions has measured it. */
-  find(parameters: readonly ContractParameter[]): Nearest | undefined {
+  find(parameters: readonly ChoiceParameter[]): Nearest | undefined {
     const own = likenessOf(this.#machine);
     const found = [...this.#store.read(this.#problem).values()].filter(isElsewhere);
     const distances = found.map((one) => distance(own, one));

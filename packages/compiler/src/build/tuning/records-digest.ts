@@ -3,10 +3,10 @@
 import { stableHash } from '@tsinductor/base';
 import type { Config } from '@tsinductor/config';
 import type { Builder } from '../builder.ts';
-import { tunesContractions } from './tune-contractions.ts';
+import { tunesGroups } from './tune-groups.ts';
 
 export function recordsDigest(config: Config, builder: Builder): string | undefined {
-  if (!tunesContractions(config) || config.autotunePolicy !== 'heuristics') return undefined;
+  if (!tunesGroups(config) || config.autotunePolicy !== 'heuristics') return undefined;
   using records = builder.tuningRecords(stableHash({ kind: 'digest of records' }));
   return stableHash(records.list());
 }

@@ -4,10 +4,10 @@ import { stableHash } from '@tsinductor/base';
 import type { Schedule } from '@tsinductor/ir';
 import type { Timed } from '@tsinductor/scheduler';
 import { isToolchainFailure } from '../../errors.ts';
-import { fieldsOf, isTime, keepingIn, placeOf } from './contraction-records.ts';
+import { fieldsOf, isTime, keepingIn, placeOf } from './group-records.ts';
 import { timedEntries, trialLibrary } from './trial-library.ts';
 import type { TrialLibrary } from './trial-library.ts';
-import type { Tuning } from './tune-contractions.ts';
+import type { Tuning } from './tune-groups.ts';
 
 /** How long each plan is run, in milliseconds. */
 const look = 60;

@@ -7,7 +7,7 @@ import { constantsBlock } from '../../run/plan.ts';
 import { timeEntries } from './time-entries.ts';
 import type { TimedBuffer } from './timing-job.ts';
 import { trialSize } from './trial-memory.ts';
-import type { Tuning } from './tune-contractions.ts';
+import type { Tuning } from './tune-groups.ts';
 
 /** What is read goes through so many times the last-level cache. */
 const coldCaches = 2;
@@ -23,13 +23,14 @@ export interface TrialLibrary {
 export function trialLibrary(
   trials: readonly Schedule[],
   name: string,
-  { builder, machine, target }: Tuning,
+  { builder, machine, target, config }: Tuning,
 ): TrialLibrary {
   const { programs, units } = generateBatch(trials, target);
   const { toolchain, isaReport } = machine;
   const key = stableHash({ kind: 'candidates', units, compiler: toolchain.fingerprint, cpu: isaReport.cpu });
   let path: string | undefined;
-  const library = (): string => (path ??= builder.libraryNow({ key, name, units, plan: {}, toolchain }));
+  const library = (): string =>
+    (path ??= builder.libraryNow({ key, name, units, plan: {}, toolchain }, config.precompilationTimeoutSeconds));
   const { program } = at(trials, 0);
   const constants = constantsBlock(program, at(programs, 0).constants);
   const workspace = Math.max(1, ...programs.map(({ workspaceBytes }) => trialSize(workspaceBytes)));

@@ -2,14 +2,14 @@
 // decided. So whoever is killed loses the measurement in flight, and what was decided once is measured no more.
 import { isTsInductorError, stableHash } from '@tsinductor/base';
 import type { RecordStore } from '@tsinductor/cache';
-import type { ContractPatch } from '@tsinductor/codegen-cpp';
+import type { ChoicePatch } from '@tsinductor/codegen-cpp';
 import type { Announcer } from '../announcer.ts';
 import { buildFingerprint } from '../build-fingerprint.ts';
 import type { NativeMachine } from '../machine.ts';
-import type { Decided, Tuning } from './tune-contractions.ts';
+import type { Decided, Tuning } from './tune-groups.ts';
 
 /** A candidate with its time, or why it is out of the question. */
-export type Measured = { readonly patch: ContractPatch } & ({ readonly milliseconds: number } | Failed);
+export type Measured = { readonly patch: ChoicePatch } & ({ readonly milliseconds: number } | Failed);
 
 /** It crashed, or took more than so many seconds. */
 interface Failed {
@@ -17,7 +17,7 @@ interface Failed {
   readonly seconds: number;
 }
 
-export class ContractionRecords implements Disposable {
+export class GroupRecords implements Disposable {
   readonly #store: RecordStore;
   readonly #problem: string;
   readonly #known: ReadonlyMap<string, unknown>;
@@ -33,7 +33,7 @@ export class ContractionRecords implements Disposable {
   }
 
   /** Undefined for what is not known, or took longer than it had then and has more now. */
-  measured(patch: ContractPatch, seconds: number): Measured | undefined {
+  measured(patch: ChoicePatch, seconds: number): Measured | undefined {
     const { milliseconds, failure, seconds: had } = fieldsOf(this.#known.get(nameOf(patch)));
     if (isTime(milliseconds)) return { patch, milliseconds };
     return typeof failure === 'string' && isTime(had) && had >= seconds ? { patch, failure, seconds: had } : undefined;
@@ -47,7 +47,7 @@ export class ContractionRecords implements Disposable {
   decision(search: string, isFound: (patch: unknown) => boolean): Decided | undefined {
     const { patch, milliseconds, usual } = fieldsOf(this.#known.get(search));
     return isFound(patch) && isTime(milliseconds) && isTime(usual)
-      ? { patch: patch as ContractPatch, milliseconds, usual }
+      ? { patch: patch as ChoicePatch, milliseconds, usual }
       : undefined;
   }
 
@@ -90,7 +90,7 @@ export const keepingIn =
     }
   };
 
-const nameOf = (patch: ContractPatch): string => stableHash(patch);
+const nameOf = (patch: ChoicePatch): string => stableHash(patch);
 
 /** The fields of a record, which may be anything. */
 export const fieldsOf = (record: unknown): Readonly<Record<string, unknown>> =>

@@ -4,11 +4,11 @@ import { at } from '@tsinductor/base';
 import { cases, differences, expected, hasCompiler, inputsOf, runnable } from '@tsinductor/testing/loops';
 import type { Case } from '@tsinductor/testing/loops';
 import { bindSchedule, generateBatch } from '../../generate.ts';
-import type { ContractPatch } from '../../machine/choices.ts';
+import type { ChoicePatch } from '../../machine/choices.ts';
 import type { Isa } from '../../machine/isa.ts';
 import { runKernels } from '../../test-support/kernel-run.ts';
 import { differencesOf } from '../../test-support/native-differences.ts';
-import { contractCandidates, contractParameters } from './candidates.ts';
+import { contractCandidates, contractParameters } from './products.ts';
 
 const groupOf = ({ schedule }: Case) => at(schedule.groups, 0);
 
@@ -25,7 +25,7 @@ describe('candidates', () => {
 
   test('begin with what all groups have, and are more in a larger space', () => {
     const [few, many] = (['DEFAULT', 'EXHAUSTIVE'] as const).map((space) =>
-      contractCandidates(groupOf(product), target, space),
+      contractCandidates(groupOf(product), target, { space }),
     );
     expect([few?.[0], many?.[0]]).toEqual([{}, {}]);
     expect(many?.length).toBeGreaterThan(2 * (few?.length ?? 0));
@@ -37,12 +37,12 @@ describe('candidates', () => {
       cases.product({ m: cases.symbolic('s0', 301).extent, n: 70, k: 70 }),
       cases.softmax('rows', [300, 200]),
     ];
-    for (const one of none) expect(contractCandidates(groupOf(one), target, 'EXHAUSTIVE')).toEqual([]);
+    for (const one of none) expect(contractCandidates(groupOf(one), target, { space: 'EXHAUSTIVE' })).toEqual([]);
   });
 
   test('make kernels of their own', () => {
     const { programs } = generateBatch(
-      contractCandidates(groupOf(product), target, 'DEFAULT').map((choices) => patched(product, choices).schedule),
+      contractCandidates(groupOf(product), target).map((choices) => patched(product, choices).schedule),
       target,
     );
     const names = new Set(programs.map(({ kernels }) => kernels.map(({ name }) => name).join()));
@@ -61,21 +61,21 @@ test.each(isas)('every candidate computes the same on %s', (isa) => {
     cases.product({ m: 5, n: 203, k: 300, transposed: 'b' }),
   ];
   const all = products.flatMap((one) =>
-    contractCandidates(groupOf(one), target, 'DEFAULT').map((choices) => patched(one, choices)),
+    contractCandidates(groupOf(one), target).map((choices) => patched(one, choices)),
   );
   expect(all.length).toBeGreaterThan(30);
   expect(differencesOf(all, target)).toEqual([]);
 });
 
 /** A point of all parameters at once, drawn by a generator of few bits. */
-function* pointsOf(parameters: ReturnType<typeof contractParameters>, count: number): Iterable<ContractPatch> {
+function* pointsOf(parameters: ReturnType<typeof contractParameters>, count: number): Iterable<ChoicePatch> {
   let state = 1;
   const next = (below: number): number => {
     state = (Math.imul(state, 1_103_515_245) + 12_345) & 0x7fff_ffff;
     return (state >>> 8) % below;
   };
   for (let drawn = 0; drawn < count; drawn += 1)
-    yield Object.assign({}, ...parameters.map(({ values }) => at(values, next(values.length)))) as ContractPatch;
+    yield Object.assign({}, ...parameters.map(({ values }) => at(values, next(values.length)))) as ChoicePatch;
 }
 
 test.each([
@@ -86,10 +86,10 @@ test.each([
   ['what follows at each element', cases.product({ m: 101, n: 40, k: 24, transposed: 'a', followed: true })],
 ])('no combination of choices leaves its scratch: %s', (_, one) => {
   const target = { isa: 'avx512', threads: 1 } as const;
-  const own: ContractPatch = { plainVolume: 0, packedBytes: 0 };
+  const own: ChoicePatch = { plainVolume: 0, packedBytes: 0 };
   const inputs = inputsOf(one);
   const wanted = expected(one, inputs);
-  const parameters = contractParameters(groupOf(one), target, 'of any size');
+  const parameters = contractParameters(groupOf(one), target, { size: 'any' });
   const small = [{}, { blockRows: { packed: 24, inPlace: 24 } }, { contractDepth: 8 }];
   const names = new Set<string>();
   for (const choices of [...small, ...pointsOf(parameters, 24)]) {
