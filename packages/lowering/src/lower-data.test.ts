@@ -63,6 +63,16 @@ describe('data', () => {
     expect(runOne([f32(one), f32(other)], rows)).toEqual(wanted);
     expect(lowered([f32(one), f32(other)], rows).program.nodes).toHaveLength(10);
   });
+
+  test('concatenations that are read more than once are copied whole, so that nodes do not multiply', () => {
+    const doubled: Build = (b, v) => {
+      let all: readonly (ValueRef | undefined)[] = [v];
+      for (let times = 0; times < 6; times += 1) all = [b.call('cat', [refs(...all, ...all)], { dim: 0 })].flat();
+      return b.call('cat', [refs(...all)], { dim: 0 });
+    };
+    expect(runOne([f32(x)], doubled).shape).toEqual([128, 3]);
+    expect(lowered([f32(x)], doubled).program.nodes.length).toBeLessThan(16);
+  });
 });
 
 describe('indices', () => {

@@ -149,12 +149,18 @@ function padInParts(program: ProgramBuilder, { target, source, padding, value }:
 const catRule: Rule = (lowering, node) => {
   const { program } = lowering;
   const dim = numberAttr(node, 'dim');
-  const pieces = valuesArg(node, 0).map((value) => lowering.view(value));
+  const values = valuesArg(node, 0);
   // Of an empty result no piece is read, whichever dim it is that is empty.
-  const kept = pieces.filter(({ axes }) => !axes.some(({ extent }) => isInt(extent, 0)));
+  const kept = values
+    .map((value) => lowering.view(value))
+    .filter(({ axes }) => !axes.some(({ extent }) => isInt(extent, 0)));
   const limit = Math.max(2, lowering.options.catInputs);
   const target = lowering.target(node);
-  const parts = joinedParts(program, kept, dim);
+  // Only of what nobody else reads: or pieces of pieces would be copied again by each reader.
+  const known = values.every((value) => lowering.isReadOnce(value))
+    ? kept.map((piece) => program.joinedParts(piece))
+    : [];
+  const parts = joinedParts(kept, known, dim);
   const isInParts = parts.length > limit && target.shape.every(({ kind }) => kind === 'int');
   const whole = isInParts ? program.inParts(target, parts) : concatenate(program, { target, pieces: kept, dim, limit });
   program.setJoined(whole.buffer, parts);
@@ -162,8 +168,11 @@ const catRule: Rule = (lowering, node) => {
 };
 
 /** The pieces of a concatenation, of which each is copied to its place; of concatenations alone, as of rows of tiles, the pieces of these. */
-function joinedParts(program: ProgramBuilder, pieces: readonly View[], dim: number): readonly Part[] {
-  const known = pieces.map((piece) => program.joinedParts(piece));
+function joinedParts(
+  pieces: readonly View[],
+  known: readonly (readonly Part[] | undefined)[],
+  dim: number,
+): readonly Part[] {
   const areJoined = known.every((parts) => parts !== undefined);
   let lower = zero;
   return pieces.flatMap((piece, position): readonly Part[] => {

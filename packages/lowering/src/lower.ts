@@ -52,7 +52,7 @@ const plain: LoweringOptions = {
 
 /** The loop program of a graph in which only primitives are left. */
 export function lowerGraph(graph: Graph, options: LoweringOptions = plain): LoopProgram {
-  const lowering = new Lowering(new ProgramBuilder(), options, graph.outputs);
+  const lowering = new Lowering(new ProgramBuilder(), options, graph);
   const inputs: BufferId[] = [];
   for (const node of graph.nodes) {
     const view = lowerDelayed(lowering, node);

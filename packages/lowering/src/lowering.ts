@@ -1,7 +1,8 @@
 // What a rule sees: the values of the nodes before it, by the references of its arguments, and the program that it
 // adds to. A rule takes one primitive's node and returns the View of its result.
 import { at, get } from '@tsinductor/base';
-import type { Meta, ValueRef } from '@tsinductor/graph';
+import { valuesOf } from '@tsinductor/graph';
+import type { Graph, Meta, ValueRef } from '@tsinductor/graph';
 import type { CheckSite, Origin } from '@tsinductor/ir';
 import { valueArg } from './attributes.ts';
 import type { CallNode } from './attributes.ts';
@@ -32,16 +33,24 @@ export class Lowering {
   readonly options: LoweringOptions;
   readonly #views = new Map<string, View>();
   readonly #outputs: ReadonlySet<string>;
+  /** How often values are read: as arguments, and as results of the graph. */
+  readonly #reads = new Map<string, number>();
 
-  constructor(program: ProgramBuilder, options: LoweringOptions, outputs: readonly ValueRef[]) {
+  constructor(program: ProgramBuilder, options: LoweringOptions, { nodes, outputs }: Graph) {
     this.program = program;
     this.options = options;
     this.#outputs = new Set(outputs.map(keyOf));
+    const values = nodes.flatMap((node) => (node.kind === 'call' ? valuesOf(node.args) : []));
+    for (const key of [...values, ...outputs].map(keyOf)) this.#reads.set(key, (this.#reads.get(key) ?? 0) + 1);
   }
 
   /** Whether the first result of the node is a result of the graph. */
   isOutput({ id }: CallNode): boolean {
     return this.#outputs.has(keyOf({ kind: 'value', node: id, result: 0 }));
+  }
+
+  isReadOnce(value: ValueRef): boolean {
+    return this.#reads.get(keyOf(value)) === 1;
   }
 
   view(value: ValueRef): View {

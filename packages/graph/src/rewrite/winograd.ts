@@ -168,7 +168,7 @@ function partOf(graph: Graph, windows: Windows): readonly Replaced[] {
     graph,
     { inputs, outputs },
     {
-      context: { sizes: () => new SizeEnvironment() },
+      context: { form: 'primitives', sizes: () => new SizeEnvironment() },
       build: (c, [x, w]) => (x === undefined || w === undefined ? [] : [productOfTiles(c, windows, { x, w })]),
     },
   );
