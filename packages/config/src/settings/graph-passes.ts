@@ -79,7 +79,7 @@ export const graphPasses = {
     type: 'bool',
     default: true,
     affects: 'code',
-    doc: "Run passes on graphs of primitives after gradients are made and what is computed again is decided: optimizeScatterUponConstTensor, onlineSoftmax, cpp.winograd, and the program's own.",
+    doc: "Run passes on graphs of primitives after gradients are made and what is computed again is decided: optimizeScatterUponConstTensor, onlineSoftmax, and the program's own.",
   },
   postGradCustomPrePass: {
     type: 'hook',
