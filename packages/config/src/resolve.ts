@@ -105,7 +105,7 @@ function fromEnvironment(setting: Setting, env: Environment, report: Report | un
     if (variable === undefined) continue;
     const value = readVariable(setting, variable, env);
     if (value !== undefined) return { value, source: { layer, variable } };
-    report?.(unknownWord(variable, env[variable] ?? '', String(setting.default)));
+    report?.(unknownWord(variable, env[variable] ?? '', setting.type === 'table' ? '{}' : String(setting.default)));
   }
   const value = setting.computed === undefined ? setting.default : computedDefaults[setting.computed](env);
   return { value, source: { layer: 'default' } };

@@ -51,7 +51,7 @@ const gains = (lowering: Lowering, operands: readonly View[]): boolean =>
 
 /** Whether it views what a product made, or what is joined of parts, as the tiles of a convolution are, or was laid out as one already. */
 export const isOfProduct = ({ program }: Lowering, { buffer }: View): boolean =>
-  program.isProduct(buffer) || program.isReordered(buffer) || program.isJoined(buffer);
+  program.isProduct(buffer) || program.isReordered(buffer) || program.joined.has(buffer);
 
 /** Channels side by side, all of them or as many as a panel of a product has. */
 const hasChannelsLast = ({ at: place, axes }: View): boolean =>

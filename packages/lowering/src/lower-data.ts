@@ -163,7 +163,7 @@ const catRule: Rule = (lowering, node) => {
   const parts = joinedParts(kept, known, dim);
   const isInParts = parts.length > limit && target.shape.every(({ kind }) => kind === 'int');
   const whole = isInParts ? program.inParts(target, parts) : concatenate(program, { target, pieces: kept, dim, limit });
-  program.setJoined(whole.buffer, parts);
+  program.joined.set(whole.buffer, parts);
   return whole;
 };
 

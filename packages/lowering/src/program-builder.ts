@@ -84,7 +84,7 @@ export class ProgramBuilder {
   /** Nodes that fill a buffer together with others. */
   readonly #parts = new Set<LoopNode>();
   /** What buffers are concatenations of. */
-  readonly #joined = new Map<BufferId, readonly Part[]>();
+  readonly joined: Map<BufferId, readonly Part[]> = new Map<BufferId, readonly Part[]>();
   #viewAxes = 0;
   /** What is said of nodes that are appended now. */
   #timing: Pick<LoopNode, 'after' | 'again'> = {};
@@ -224,19 +224,9 @@ export class ProgramBuilder {
     return at(this.#buffers, buffer);
   }
 
-  /** Remembers that the buffer is a concatenation of these. */
-  setJoined(buffer: BufferId, parts: readonly Part[]): void {
-    this.#joined.set(buffer, parts);
-  }
-
   /** The parts of a whole concatenation. */
   joinedParts(view: View): readonly Part[] | undefined {
-    return isWhole(view, this.decl(view.buffer)) ? this.#joined.get(view.buffer) : undefined;
-  }
-
-  /** Whether the buffer is a concatenation. */
-  isJoined(buffer: BufferId): boolean {
-    return this.#joined.has(buffer);
+    return isWhole(view, this.decl(view.buffer)) ? this.joined.get(view.buffer) : undefined;
   }
 
   /** Whether a product of matrices fills the buffer. */

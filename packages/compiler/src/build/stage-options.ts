@@ -72,7 +72,7 @@ export const hasWinograd = ({ usePostGradPasses, patternMatcher, cpp }: Config):
 export function lateOf(config: Config, hasLanes: boolean): OptimizeOptions {
   if (!config.usePostGradPasses || !config.patternMatcher) return {};
   return {
-    winograd: hasLanes && hasWinograd(config),
+    winograd: hasLanes && config.cpp.winograd,
     selectsForScatters: config.optimizeScatterUponConstTensor,
     ...(config.onlineSoftmax && { onlineSoftmax: { leastBytes: LONG_ROW_BYTES } }),
   };

@@ -39,9 +39,7 @@ export const waiting = {
     { name: 'cuda.generate_test_runner', env: ['INDUCTOR_CUDA_BACKEND_GENERATE_TEST_RUNNER_CODE'] },
     { name: 'EASURGE_SYNC_INPUTS_FOR_TIMING', env: ['EASURGE_SYNC_INPUTS_FOR_TIMING'] },
   ],
-  contractions: [
-    { name: 'cuda.cutlass_max_profiling_configs' },
-  ],
+  contractions: [{ name: 'cuda.cutlass_max_profiling_configs' }],
   training: [{ name: 'bw_outputs_user_visible' }, { name: 'FAST_COMPILE', env: ['FAST_COMPILE'] }],
   'ahead of time': [
     { name: 'is_predispatch' },

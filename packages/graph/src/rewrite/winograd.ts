@@ -51,20 +51,24 @@ const tilesOf = (places: number): number => Math.ceil(places / PLACES);
  */
 export function winograd(graph: Graph, isFrozen: (placeholder: number) => boolean = () => false): Graph {
   const frozen = frozenNodes(graph, isFrozen);
-  const found = graph.nodes.flatMap((node) =>
-    node.kind === 'call' && isForward(node) ? (windowsAt(graph, node) ?? []) : [],
+  const refusals = new Set<string>();
+  const parts = graph.nodes.flatMap((node) => {
+    const windows = node.kind === 'call' && isForward(node) ? windowsAt(graph, node) : undefined;
+    if (windows === undefined) return [];
+    const reason = refusal(windows, frozen.has(windows.weight.node));
+    if (reason === undefined) return partOf(graph, windows);
+    refusals.add(reason);
+    return [];
+  });
+  const [rule, reason] = [winogradRule, 'windows of 3 x 3 are tiles of 4 x 4 places'];
+  return [...refusals].reduce<Graph>(
+    (made, refused) => withNote(made, { rule, count: 0, reason: refused }),
+    rewritten(graph, parts, { rule, reason }),
   );
-  const refusals = found.map((windows) => refusal(windows, frozen.has(windows.weight.node)));
-  const parts = found.filter((_, place) => refusals[place] === undefined).flatMap((windows) => partOf(graph, windows));
-  const made = rewritten(graph, parts, { rule: winogradRule, reason: 'windows of 3 x 3 are tiles of 4 x 4 places' });
-  return [...new Set(refusals)].reduce<Graph>((so, reason) => {
-    if (reason === undefined) return so;
-    return withNote(so, { rule: winogradRule, count: 0, reason });
-  }, made);
 }
 
 const isForward = ({ target, origin, again }: CallNode): boolean =>
-  target === 'bmm' && origin.pass === undefined && again === undefined && !origin.from.includes(winogradRule);
+  target === 'bmm' && origin.pass === undefined && again === undefined;
 
 /** Operations that are saved for each byte of points, at the least: caches of a processor are as fast as that. */
 const LEAST_SAVED = 5;
@@ -72,22 +76,19 @@ const LEAST_SAVED = 5;
 /** With fewer channels transforms take as long as products. */
 const FEW_CHANNELS = 16;
 
-/** A weight is read as points; before that, where it is not done once, it is read across, transformed, and packed. */
-const WEIGHT_WALKS = { once: 1, everyCall: 5 };
+/** A weight that is not done once is read across, transformed and packed before it is read as points. */
+const WEIGHT_WALKS = 5;
 
 /** Why a convolution had better stay. */
 function refusal({ batch, channels, outputs, places: [h, w] }: Windows, isFixed: boolean): string | undefined {
-  if ([batch, channels, outputs, h, w].some(Number.isNaN)) return 'sizes of a convolution of 3 x 3 are symbols';
-  const what = `a convolution of ${String(channels)} to ${String(outputs)} channels at ${String(h)} x ${String(w)}`;
-  if (Math.min(channels, outputs) < FEW_CHANNELS) return `${what} has few channels`;
+  if (Number.isNaN(batch * channels * outputs * h * w)) return 'sizes are symbols';
   const tiles = batch * tilesOf(h) * tilesOf(w);
   const saved = 2 * channels * outputs * (9 * batch * h * w - POINTS * POINTS * tiles);
   // Points of tiles are written and read.
-  const walks = WEIGHT_WALKS[isFixed ? 'once' : 'everyCall'];
-  const elements = 2 * tiles * (channels + outputs) + walks * channels * outputs;
+  const elements = 2 * tiles * (channels + outputs) + (isFixed ? 1 : WEIGHT_WALKS) * channels * outputs;
   const perByte = saved / (4 * POINTS * POINTS * elements);
-  if (perByte >= LEAST_SAVED) return undefined;
-  return `${what} would save ${perByte.toFixed(1)} operations for a byte that it moves, less than ${String(LEAST_SAVED)}`;
+  if (perByte >= LEAST_SAVED && Math.min(channels, outputs) >= FEW_CHANNELS) return undefined;
+  return `${String([channels, outputs])} channels at ${String([h, w])} save ${perByte.toFixed(1)} operations for a byte moved`;
 }
 
 /** Operators and their attributes, from a value towards what it is made of. */
@@ -139,48 +140,38 @@ function windowsAt(graph: Graph, product: CallNode): Windows | undefined {
   const [images, kernels] = [sizesOf(graph, taps), sizesOf(graph, weight)];
   const [batch = 0, h = 0, w = 0, , channels = 0] = images;
   const [, outputs = 0] = kernels;
-  const wanted = [
-    [batch, h, w, 1, channels, 3, 3],
-    [1, outputs, channels, 3, 3],
-  ];
-  const isPlain = stableStringify([images, kernels]) === stableStringify(wanted);
-  if (!isPlain || metaIn(graph, taps).dtype !== 'f32') return undefined;
-  const known = { weight, batch, channels, outputs, places: [h, w] as const };
-  return { product: { kind: 'value', node: product.id, result: 0 }, ...known, ...unpadded(graph, source) };
+  const wanted = [batch, h, w, 1, channels, 3, 3, 1, outputs, channels, 3, 3];
+  if (String([...images, ...kernels]) !== String(wanted) || metaIn(graph, taps).dtype !== 'f32') return undefined;
+  const { image, padding } = unpadded(graph, source);
+  const value = { kind: 'value', node: product.id, result: 0 } as const;
+  return { product: value, image, padding, weight, batch, channels, outputs, places: [h, w] };
 }
 
 /** The image without its padding. */
 function unpadded(graph: Graph, source: ValueRef): Pick<Windows, 'image' | 'padding'> {
   const call = callOf(graph, source);
-  const pad = call?.target === 'pad' ? call : undefined;
-  const [image, pairs, value] = [pad?.args[0], pad?.attrs['padding'] as number[][] | undefined, pad?.attrs['value']];
-  const isOfZeros = isScalar(value) && Object.is(scalarNumber(value), 0);
-  const isOfImage = pairs?.every((pair, dim) => pair.every((size) => size === 0 || (size > 0 && dim % 3 !== 0)));
-  if (!isValue(image) || pairs === undefined || !isOfZeros || isOfImage !== true)
-    return { image: source, padding: [0, 0] };
-  return { image, padding: [at(at(pairs, 1), 0), at(at(pairs, 2), 0)] };
+  const { padding, value } = call?.target === 'pad' ? call.attrs : {};
+  const [image, pairs = []] = [call?.args[0], padding as (readonly number[])[] | undefined];
+  const isOfZeros = isScalar(value) && scalarNumber(value) === 0;
+  const isWider = pairs.every((pair, dim) => pair.every((size) => size === 0 || (size > 0 && dim % 3 > 0)));
+  const [, [down] = [], [across] = []] = pairs;
+  if (!isValue(image) || !isOfZeros || !isWider) return { image: source, padding: [0, 0] };
+  return { image, padding: [Number(down), Number(across)] };
 }
 
 function partOf(graph: Graph, windows: Windows): readonly Replaced[] {
   const { product, image, weight } = windows;
-  const [inputs, outputs] = [[image, weight], [product]];
-  const by = partGraph(
-    graph,
-    { inputs, outputs },
-    {
-      context: { form: 'primitives', sizes: () => new SizeEnvironment() },
-      build: (c, [x, w]) => (x === undefined || w === undefined ? [] : [productOfTiles(c, windows, { x, w })]),
-    },
-  );
-  return by === undefined ? [] : [{ by, inputs, outputs, nodes: new Set([product.node]), rule: winogradRule }];
+  const part = { inputs: [image, weight], outputs: [product] };
+  const by = partGraph(graph, part, {
+    context: { form: 'primitives', sizes: () => new SizeEnvironment() },
+    build: (c, inputs) => [productOfTiles(c, windows, inputs)],
+  });
+  return by === undefined ? [] : [{ ...part, by, nodes: new Set([product.node]), rule: winogradRule }];
 }
 
 /** [1, images places, outputs], as the product of windows has it. */
-function productOfTiles(
-  c: Composer,
-  windows: Windows,
-  { x, w }: { readonly x: ValueRef; readonly w: ValueRef },
-): ValueRef {
+function productOfTiles(c: Composer, windows: Windows, inputs: readonly ValueRef[]): ValueRef {
+  const [x, w] = [at(inputs, 0), at(inputs, 1)];
   const { batch, channels, outputs, places } = windows;
   const [down, across] = [tilesOf(places[0]), tilesOf(places[1])];
   const [tiles, points] = [batch * down * across, POINTS * POINTS];
@@ -190,19 +181,17 @@ function productOfTiles(
   const atPoint = (value: ValueRef, extents: readonly number[]) => c.reshape(value, sizes(1, ...extents));
   const d = square(POINTS, (i, j) => c.select(c.select(open, 5, j), 4, i));
   const v = c.cat(
-    transformed(d, (line) => inputPoints(c, line)).map((value) => atPoint(value, [tiles, channels])),
+    transformed(c, d, toPoints).map((value) => atPoint(value, [tiles, channels])),
     0,
   );
   const g = square(3, (i, j) => c.transpose(c.select(c.select(c.select(w, 4, j), 3, i), 0, 0), 0, 1));
   const u = c.cat(
-    transformed(g, (line) => weightPoints(c, line)).map((value) => atPoint(value, [channels, outputs])),
+    transformed(c, g, toWeightPoints).map((value) => atPoint(value, [channels, outputs])),
     0,
   );
   const m = c.reshape(c.bmm(v, u), sizes(points, batch, down, across, outputs));
-  const y = transformed(
-    square(POINTS, (i, j) => c.select(m, 0, i * POINTS + j)),
-    (line) => outputPlaces(c, line),
-  ).map((value) => c.reshape(value, sizes(batch, down, 1, across, 1, outputs)));
+  const sums = square(POINTS, (i, j) => c.select(m, 0, i * POINTS + j));
+  const y = transformed(c, sums, toPlaces).map((value) => c.reshape(value, sizes(batch, down, 1, across, 1, outputs)));
   const rows = range(PLACES).map((row) => c.cat(y.slice(row * PLACES, (row + 1) * PLACES), 4));
   const whole = c.reshape(c.cat(rows, 2), sizes(batch, down * PLACES, across * PLACES, outputs));
   const cut = places.reduce((all, end, axis) => c.slice(all, axis + 1, { end }), whole);
@@ -228,72 +217,82 @@ const square = (count: number, element: (row: number, column: number) => ValueRe
 const turned = (lines: readonly Line[]): readonly Line[] =>
   at(lines, 0).map((_, column) => lines.map((line) => at(line, column)));
 
-/** A transform of columns, and then of rows; the elements row by row. */
-const transformed = (lines: readonly Line[], transform: (line: Line) => Line): Line =>
-  turned(turned(lines).map(transform)).flatMap(transform);
+/** x factor + y, or x factor, of numbers of values: first those of a line, then those of the steps. */
+type Step = readonly [x: number, factor: number, y?: number];
 
-/** Of x, a factor and y: x factor + y. */
-const scaledBy =
-  (c: Composer) =>
-  (x: ValueRef, factor: number, y: ValueRef): ValueRef =>
-    c.op('fma', x, float(factor), y);
+/** The last steps of a transform are its results. */
+interface Transform {
+  readonly steps: readonly Step[];
+  readonly results: number;
+}
 
 /** B' of a line of the image: six elements to six points. */
-function inputPoints(c: Composer, line: Line): Line {
-  const scaled = scaledBy(c);
-  const [d0, d1, d2, d3, d4, d5] = range(POINTS).map((place) => at(line, place)) as [
-    ValueRef,
-    ValueRef,
-    ValueRef,
-    ValueRef,
-    ValueRef,
-    ValueRef,
-  ];
-  const [even, odd] = [scaled(d2, -4, d4), scaled(d1, -4, d3)];
-  const [outer, inner] = [c.op('sub', d4, d2), c.op('sub', d3, d1)];
-  return [
-    scaled(d0, 4, scaled(d2, -5, d4)),
-    c.op('add', even, odd),
-    c.op('sub', even, odd),
-    scaled(inner, 2, outer),
-    scaled(inner, -2, outer),
-    scaled(d1, 4, scaled(d3, -5, d5)),
-  ];
-}
+const toPoints: Transform = {
+  results: POINTS,
+  steps: [
+    [2, -4, 4],
+    [1, -4, 3],
+    [2, -1, 4],
+    [1, -1, 3],
+    [2, -5, 4],
+    [3, -5, 5],
+    [0, 4, 10],
+    [7, 1, 6],
+    [7, -1, 6],
+    [9, 2, 8],
+    [9, -2, 8],
+    [1, 4, 11],
+  ],
+};
 
 /** G of a line of the weight: three elements to six points. */
-function weightPoints(c: Composer, line: Line): Line {
-  const scaled = scaledBy(c);
-  const [g0, g1, g2] = range(3).map((place) => at(line, place)) as [ValueRef, ValueRef, ValueRef];
-  const near = c.op('mul', c.op('add', g0, g2), float(-1 / 6));
-  const far = c.op('mul', scaled(g2, 4, g0), float(1 / 24));
-  return [
-    c.op('mul', g0, float(1 / 4)),
-    scaled(g1, -1 / 6, near),
-    scaled(g1, 1 / 6, near),
-    scaled(g1, 1 / 12, far),
-    scaled(g1, -1 / 12, far),
-    g2,
-  ];
-}
+const toWeightPoints: Transform = {
+  results: POINTS,
+  steps: [
+    [0, 1, 2],
+    [3, -1 / 6],
+    [2, 4, 0],
+    [5, 1 / 24],
+    [0, 1 / 4],
+    [1, -1 / 6, 4],
+    [1, 1 / 6, 4],
+    [1, 1 / 12, 6],
+    [1, -1 / 12, 6],
+    [2, 1],
+  ],
+};
 
 /** A' of a line of sums: six points to four places. */
-function outputPlaces(c: Composer, line: Line): Line {
-  const scaled = scaledBy(c);
-  const [m0, m1, m2, m3, m4, m5] = range(POINTS).map((place) => at(line, place)) as [
-    ValueRef,
-    ValueRef,
-    ValueRef,
-    ValueRef,
-    ValueRef,
-    ValueRef,
-  ];
-  const [near, nearOdd] = [c.op('add', m1, m2), c.op('sub', m1, m2)];
-  const [far, farOdd] = [c.op('add', m3, m4), c.op('sub', m3, m4)];
-  return [
-    c.op('add', m0, c.op('add', near, far)),
-    scaled(farOdd, 2, nearOdd),
-    scaled(far, 4, near),
-    c.op('add', scaled(farOdd, 8, nearOdd), m5),
-  ];
+const toPlaces: Transform = {
+  results: PLACES,
+  steps: [
+    [1, 1, 2],
+    [2, -1, 1],
+    [3, 1, 4],
+    [4, -1, 3],
+    [6, 1, 8],
+    [9, 8, 7],
+    [0, 1, 10],
+    [9, 2, 7],
+    [8, 4, 6],
+    [5, 1, 11],
+  ],
+};
+
+/** A transform of columns, and then of rows; the elements row by row. */
+function transformed(c: Composer, lines: readonly Line[], { steps, results }: Transform): Line {
+  const ofLine = (line: Line): Line =>
+    steps
+      .reduce((values, [first, factor, second]) => {
+        const [x, y] = [at(values, first), second === undefined ? undefined : at(values, second)];
+        const made =
+          y === undefined
+            ? c.op('mul', x, float(factor))
+            : Math.abs(factor) === 1
+              ? c.op(factor > 0 ? 'add' : 'sub', y, x)
+              : c.op('fma', x, float(factor), y);
+        return [...values, made];
+      }, line)
+      .slice(-results);
+  return turned(turned(lines).map(ofLine)).flatMap(ofLine);
 }

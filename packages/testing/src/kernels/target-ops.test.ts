@@ -1,7 +1,17 @@
 // Ops of machines in the Kernel IR: their text, their laws, and what they give.
 import { describe, expect, test } from '@jest/globals';
 import { at } from '@tsinductor/base';
-import { axisIndex, constantValue, int, mapKernel, printKernelIr, statementIndexes, statementValues, valueIndexes, verifyKernel } from '@tsinductor/ir';
+import {
+  axisIndex,
+  constantValue,
+  int,
+  mapKernel,
+  printKernelIr,
+  statementIndexes,
+  statementValues,
+  valueIndexes,
+  verifyKernel,
+} from '@tsinductor/ir';
 import type { Access, Index, Kernel, Stmt, Value, ValueType } from '@tsinductor/ir';
 import { interpretKernel } from './interpret-launch.ts';
 
