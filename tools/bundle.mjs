@@ -84,11 +84,11 @@ const settings = {
 const fileUrl = `const fileUrl = require('node:url').pathToFileURL(__filename).href;`;
 
 /** Imports of workspaces: those that `isInside` says become part of the text, and the loader answers the others. */
-const resolveOurs = (isInside) => ({
+const resolveOurs = (isInside, short = new Map()) => ({
   name: 'workspaces',
   setup(bundling) {
     bundling.onResolve({ filter: ours }, ({ path }) =>
-      isInside(path) ? { path: moduleOf.get(path) } : { path, external: true },
+      isInside(path) ? { path: short.get(path) ?? moduleOf.get(path) } : { path, external: true },
     );
   },
 });
@@ -127,13 +127,33 @@ const passOn = (name) =>
  */
 const nameless = ['codegen-cpp', 'codegen-cuda', 'codegen-js', 'dsl', 'lowering', 'scheduler'];
 
+/** Workspaces of the core that are as far from users: each is one module with short names of its own before it becomes part of a text. */
+const namelessInside = ['codegen', 'ir'];
+
+/** By their specifiers, where those modules are. Workers have the parts that they need from the original ones. */
+async function shortenNames() {
+  const shortened = await Promise.all(
+    entries
+      .filter(({ workspace }) => namelessInside.includes(workspace))
+      .map(async ({ specifier, module }) => {
+        const outfile = `${lib}/.short/${specifier.replace(/\W+/g, '-')}.js`;
+        const plugins = [resolveOurs(() => false)];
+        await build({ ...settings, minifyIdentifiers: true, format: 'esm', entryPoints: [module], outfile, plugins });
+        return [specifier, outfile];
+      }),
+  );
+  return new Map(shortened);
+}
+
 /** Writes a text of these entries. */
-const writeText = (chosen, { outfile, plugins, define = {}, minifyIdentifiers = false }) =>
+const writeText = (chosen, { outfile, plugins, define = {}, minifyIdentifiers = false, short = new Map() }) =>
   build({
     ...settings,
     minifyIdentifiers,
     stdin: {
-      contents: chosen.map(({ specifier, module }) => `export * as '${specifier}' from '${module}';`).join('\n'),
+      contents: chosen
+        .map(({ specifier, module }) => `export * as '${specifier}' from '${short.get(specifier) ?? module}';`)
+        .join('\n'),
       resolveDir: packages,
     },
     outfile,
@@ -188,20 +208,22 @@ function shortenModules(outfile) {
 }
 
 async function writeTexts(exported, buildFingerprint) {
+  const short = await shortenNames();
   const names = [...new Set(entries.map(textOf))];
   await Promise.all(
     names.map(async (name) => {
       const chosen = entries.filter((entry) => textOf(entry) === name);
       const inside = new Set(chosen.map(({ specifier }) => specifier));
-      const plugins = [resolveOurs((specifier) => inside.has(specifier))];
+      const plugins = [resolveOurs((specifier) => inside.has(specifier), short)];
       if (name === 'core') plugins.unshift(loadWhenCalled(exported));
       const outfile = `${lib}/texts/${name}.cjs`;
       const define = { TSINDUCTOR_BUILD: JSON.stringify(buildFingerprint) };
-      await writeText(chosen, { outfile, plugins, define, minifyIdentifiers: nameless.includes(name) });
+      await writeText(chosen, { outfile, plugins, define, minifyIdentifiers: nameless.includes(name), short });
       shortenModules(outfile);
       endWithObjects(outfile, chosen, exported);
     }),
   );
+  rmSync(`${lib}/.short`, { recursive: true });
 }
 
 /** The loader, which is told the digests of the texts, and what lies in which beside the core. */
