@@ -46,7 +46,7 @@ export interface LayoutChoices {
     readonly leastMemoryRows: number;
     readonly narrowBytes: number;
   };
-  readonly columnBlock: number;
+  readonly columnBlock: { readonly reduced: number; readonly scanned: number };
   readonly cachedTiles: TileExtent;
   readonly streamedTiles: TileExtent;
   readonly orderedTilesAcross: number;
@@ -179,15 +179,17 @@ export const layoutChoices: ChoiceTable<LayoutChoices> = {
     }),
   },
   columnBlock: {
-    doc: 'Columns at most of such a block.',
+    doc: 'Columns at most of such a block, where they are reduced and where they are scanned.',
     unit: 'columns',
     trades: 'longer sequences of each row, against more states to read and write.',
     measure: [
       ...memoryBound(['in L3', 'in memory'], 'column sum'),
       ...rowsOf('gemm', 'decode f32, 1 row', 'decode int8, 1 row'),
     ],
-    value: 4096,
-    families: { rapids: { value: 1024, because: 'a page of floats was measured to be enough there' } },
+    value: { reduced: 4096, scanned: 1024 },
+    families: {
+      rapids: { value: { reduced: 1024, scanned: 1024 }, because: 'a page of floats was measured to be enough there' },
+    },
   },
   cachedTiles: {
     doc: 'A block of tiles whose results stay in the caches: many rows of the accesses across the grain, few lines of the others.',

@@ -59,7 +59,9 @@ const reductionParameters = ({
   accumulators,
 }: Choices): readonly ChoiceParameter[] => [
   scaled('accumulators', [0.25, 0.5, 2, 4], (factor) => ({ accumulators: accumulators * factor })),
-  scaled('columnBlock', [0.25, 0.5, 2, 4], (factor) => ({ columnBlock: columnBlock * factor })),
+  scaled('columnBlock', [0.25, 0.5, 2, 4], (factor) => ({
+    columnBlock: { ...columnBlock, reduced: columnBlock.reduced * factor },
+  })),
   scaled('columnRows', [0.5, 2], (factor) => ({ columns: { ...columns, rows: columns.rows * factor } })),
   scaled('reductionChunk', [0.25, 4], (factor) => ({ reductionChunk: reductionChunk * factor })),
 ];

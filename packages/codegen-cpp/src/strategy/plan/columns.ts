@@ -6,7 +6,7 @@
 // be the lines that another is writing. So a scan whose part of a row is less than a page takes a narrow block at a time, and what is
 // prefetched beyond it is its own.
 import { dtypeInfo } from '@tsinductor/base';
-import { strideAlong, typicalValue } from '@tsinductor/codegen';
+import { isMultipleOf, strideAlong, typicalValue } from '@tsinductor/codegen';
 import type { Axis, BufferId, LoopBand, LoopNode, LoopTree } from '@tsinductor/ir';
 import { pageBytes } from '../../machine/facts.ts';
 import type { LaneChoice } from './lanes.ts';
@@ -57,10 +57,23 @@ export function planColumns(
   if (isSmall || !crosses(nodes, axis, last)) return undefined;
   const rows = rowsAtOnce(nodes, isScanned ? choices.scannedRows : choices.rows);
   const bytes = carrying.reduce((sum, node) => sum + stateBytes(node), 0);
-  const block = Math.min(planning.choices.columnBlock, 2 ** Math.floor(Math.log2(choices.scratchBytes / bytes)));
+  const block = blockOf(planning, { axis, bytes, isScanned });
   if (rows === undefined) return undefined;
   const narrow = isScanned ? narrowBlock(planning, { axis, lanes, block, nodes: carrying }) : undefined;
   return { axis, lanes, over, rows, block, narrow, isScanned };
+}
+
+interface Blocking extends Pick<ColumnPlan, 'axis' | 'isScanned'> {
+  /** Of the states of a column. */
+  readonly bytes: number;
+}
+
+/** The widest block of which an axis has a whole number: only then are its next rows prefetched in order. No less than a page of floats. */
+function blockOf({ choices }: Planning, { axis: { extent }, bytes, isScanned }: Blocking): number {
+  const widest = choices.columnBlock[isScanned ? 'scanned' : 'reduced'];
+  const most = Math.min(widest, 2 ** Math.floor(Math.log2(choices.columns.scratchBytes / bytes)));
+  for (let block = most; block >= pageBytes / 4; block /= 2) if (isMultipleOf(extent, block)) return block;
+  return most;
 }
 
 interface Narrow {
