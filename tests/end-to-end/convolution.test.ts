@@ -171,6 +171,19 @@ describe('convolutions', () => {
     });
   });
 
+  test.each<Layer>([
+    ['one output of each group', [2, 18, 5, 7], [2, 9, 3, 3], { padding: 1, groups: 2 }],
+    ['one output, a stride', [1, 40, 7, 6], [1, 40, 3, 3], { padding: 1, stride: 2 }],
+    ['many places', [1, 32, 20, 21], [2, 16, 3, 3], { groups: 2 }],
+    ['in one dim', [2, 80, 30], [2, 40, 5], { padding: 2, groups: 2 }],
+  ])('by a weight that is computed: %s', (...[, image, weight, how]) => {
+    const [x, w, b] = [randn(image), randn(weight), randn([at(weight, 0)])];
+    for (const scaled of [(w: Tensor) => w.mul(0.5), (w: Tensor) => w.relu().add(1)]) {
+      const layer = (...[x, w, b]: Given): Tensor => convolve([x, scaled(w), b], how);
+      expect(difference(compile(layer)(x, w, b), layer(x, w, b))).toBeLessThan(2e-6);
+    }
+  });
+
   test('transposed ones spread what they read', () => {
     const [x, w] = [randn([2, 6, 5, 5]), randn([6, 3, 3, 3])];
     const spread = (...given: [Tensor, Tensor]): Tensor =>

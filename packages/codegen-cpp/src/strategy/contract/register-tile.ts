@@ -182,6 +182,11 @@ function loadA(nest: Nest, product: Product, { tile, row, k }: { tile: Tile; row
     [oriented.m.name, rowAt(tile, row)],
     [oriented.k.name, add(tile.block.from, k)],
   ]);
+  // The windows of a convolution are read in place, and so is its weight where the two exchanged their roles.
+  if (a.element !== undefined) {
+    const frame: Frame = { axes: new Map([...product.batch, ...point]) };
+    return at(evaluateBody(a.element, evaluationAt(nest, frame)), 0);
+  }
   const access: Access = {
     buffer: operandName(nest, a),
     at: placeAt(a.at, product, point),
