@@ -269,7 +269,7 @@ describe('generated C++', () => {
 
   test('sums columns of memory in chunks of whole rows where rows are short', () => {
     expect(textOf(cases.summed('columns', [4096, 1024]))).toContain('i in chunks, merged in order');
-    const whole = ['tiles of 8 rows x 1024 columns', 'in chunks'] as const;
+    const whole = ['tiles of 8 rows x 2048 columns', 'in chunks'] as const;
     const long = textOf(cases.summed('columns', [1024, 4096]));
     expect(whole.map((note) => long.includes(note))).toEqual([true, false]);
     const cached = textOf(cases.summed('columns', [1024, 1024]));
