@@ -152,9 +152,9 @@ describe('a name that is set', () => {
 
   test('is never answered with the name of something else', () => {
     const warnings: ConfigWarning[] = [];
-    resolveConfig({ env: { TORCHINDUCTOR_SHAPE_PADDING: '1' }, report: (warning) => warnings.push(warning) });
+    resolveConfig({ env: { TORCHINDUCTOR_MULTI_KERNEL: '1' }, report: (warning) => warnings.push(warning) });
     expect(warnings.map(({ message }) => message)).toEqual([
-      'environment variable TORCHINDUCTOR_SHAPE_PADDING has no effect: it waits for contractions, which is not built yet',
+      'environment variable TORCHINDUCTOR_MULTI_KERNEL has no effect: it waits for tuning, which is not built yet',
     ]);
   });
 });
