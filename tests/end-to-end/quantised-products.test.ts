@@ -108,6 +108,21 @@ test('weights of bytes that lie along the sum are widened as they are packed', (
   }
 });
 
+test('a few rows by themselves: one buffer is both operands', () => {
+  manualSeed(6);
+  const fn = (one: Tensor): Tensor => one.matmul(one.transpose(-1, -2));
+  for (const shape of [
+    [4, 65],
+    [8, 300],
+    [3, 5, 70],
+  ]) {
+    const x = randn(shape).to('bf16');
+    expect(difference(compile(fn)(x).to('f32'), fn(x).to('f32'))).toBeLessThan(2e-2);
+    const widened = (one: Tensor): Tensor => fn(one.to('f32'));
+    expect(difference(compile(widened)(x), widened(x))).toBeLessThan(2e-6);
+  }
+});
+
 test.each(['u8', 'i8'] as const)('bytes that are shifted by one number, or each by its own: %s', (dtype) => {
   manualSeed(9);
   const x = randint(dtype === 'u8' ? 0 : -128, dtype === 'u8' ? 256 : 128, [300]).to(dtype);

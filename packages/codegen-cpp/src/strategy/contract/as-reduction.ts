@@ -39,7 +39,8 @@ export function writeAsReduction(nest: Nest, given: Oriented): void {
  */
 function withPartsTogether(nest: Nest, oriented: Oriented): Oriented {
   const { node, a, b, k, m, taps } = oriented;
-  const isReadByB = b.element !== undefined && loadsOf(b.element).some(({ buffer }) => buffer === a.buffer);
+  const readByB = b.element === undefined ? [b] : loadsOf(b.element);
+  const isReadByB = readByB.some(({ buffer }) => buffer === a.buffer);
   const hasRows = staticValue(m.extent) !== 1;
   const isApart = taps.length > 0 && stepAlong(a, k) !== 1;
   if (!(isApart || hasRows) || isReadByB) return oriented;
