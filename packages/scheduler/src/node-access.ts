@@ -129,7 +129,7 @@ export function buffersRead(node: LoopNode): readonly BufferId[] {
 
 /** Every index expression of a node. */
 export function indexesOf(node: LoopNode): readonly Index[] {
-  return [...coordinatesOf(node), ...placesOf(node), ...truthPlacesOf(node)];
+  return [...coordinatesOf(node), ...placesOf(node), ...booleanPlacesOf(node)];
 }
 
 /** The coordinates that its bodies compute with. */
@@ -140,8 +140,8 @@ export function coordinatesOf(node: LoopNode): readonly Index[] {
   return found;
 }
 
-/** Where it reads truth values. */
-export const truthPlacesOf = (node: LoopNode): readonly Index[] =>
+/** Where it reads booleans. */
+export const booleanPlacesOf = (node: LoopNode): readonly Index[] =>
   bodiesOf(node).flatMap(({ nodes }) =>
     nodes.flatMap((scalar) => (scalar.kind === 'load' && scalar.dtype === 'bool' ? [scalar.at] : [])),
   );

@@ -23,7 +23,7 @@ import {
   overOf,
   placesOf,
   reindex,
-  truthPlacesOf,
+  booleanPlacesOf,
 } from './node-access.ts';
 
 /** A node may gain this many loops by splitting. */
@@ -75,7 +75,7 @@ function findSplit(node: LoopNode): Split | undefined {
   const found = [
     ...divisionsIn(places),
     ...divisionsIn(coordinatesOf(node)).filter((division) => !staysWhole(division, places)),
-    ...divisionsIn(truthPlacesOf(node)).filter(({ axis }) => !isStepped(axis, places) || !isReadAlong(node, axis)),
+    ...divisionsIn(booleanPlacesOf(node)).filter(({ axis }) => !isStepped(axis, places) || !isReadAlong(node, axis)),
   ];
   if (found.length === 0) return undefined;
   const loops = new Map(loopsOf(node).map((axis) => [axis.name, axis]));
@@ -107,7 +107,7 @@ const staysWhole = ({ axis, divisor }: Division, places: readonly Index[]): bool
 const isStepped = (axis: string, places: readonly Index[]): boolean =>
   places.every((place) => coefficientOf(place, axis) !== undefined);
 
-/** Whether numbers are read along an axis: truth values of its blocks are a mask of these, and the loop stays the one of who made them. */
+/** Whether numbers are read along an axis: booleans of its blocks are a mask of these, and the loop stays the one of who made them. */
 const isReadAlong = (node: LoopNode, axis: string): boolean =>
   bodiesOf(node).some(({ nodes }) =>
     nodes.some((scalar) => scalar.kind === 'load' && scalar.dtype !== 'bool' && freeAxes(scalar.at).has(axis)),

@@ -38,21 +38,21 @@ interface Grid {
   readonly columns: Axis;
 }
 
-/** The first truth value in a body that is the same for all of a block's rows and columns; `isOwn`: of buffers that others fill. */
+/** The first boolean in a body that is the same for all of a block's rows and columns; `isOwn`: of buffers that others fill. */
 export function blockTableIn(body: Body, grid: Grid, isOwn: (buffer: BufferId) => boolean): BlockTable | undefined {
   const tables = body.nodes.map((scalar) =>
-    isTruth(scalar) && !isOwn(scalar.buffer) ? tableOf(scalar, grid) : undefined,
+    isBoolean(scalar) && !isOwn(scalar.buffer) ? tableOf(scalar, grid) : undefined,
   );
   return tables.find((table) => table !== undefined);
 }
 
 /** Whether a value is the element of a table for this very row and column. */
 export function isOfTable(load: Load, table: BlockTable, grid: Grid): boolean {
-  const own = isTruth(load) && load.buffer === table.buffer ? tableOf(load, grid) : undefined;
+  const own = isBoolean(load) && load.buffer === table.buffer ? tableOf(load, grid) : undefined;
   return own !== undefined && equal(own.at, table.at) && own.rows?.size === table.rows?.size;
 }
 
-const isTruth = (scalar: Scalar): scalar is Load =>
+const isBoolean = (scalar: Scalar): scalar is Load =>
   scalar.kind === 'load' && scalar.dtype === 'bool' && scalar.mask === undefined;
 
 function tableOf({ buffer, at }: Load, { rows, columns }: Grid): BlockTable | undefined {
