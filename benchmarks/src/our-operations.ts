@@ -48,6 +48,14 @@ const countedOperations: Readonly<Record<string, (params: Params) => Operation>>
       fn: (x) => nn.functional.linear(x, layer.weight),
     };
   },
+  matmulSymbolic: ({ m = 0, k = 0, n = 0 }) => ({
+    shapes: [
+      [m, k],
+      [k, n],
+    ],
+    options: { dynamic: true },
+    fn: named(([a, b]) => a.matmul(b)),
+  }),
   multiples: ({ n = 0, count = 0 }) => ({
     shapes: [[n]],
     fn: named(([x]) => Array.from({ length: count }, (_, position) => x.mul(position + 2))),

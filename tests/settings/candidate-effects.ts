@@ -2,9 +2,9 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from '@jest/globals';
-import { nn, randn } from 'tsinductor';
+import { compile, nn, randn } from 'tsinductor';
 import type { Tensor } from 'tsinductor';
-import { compiledWith, freshDirectory, reportOf, warningsOf, wrappedCompiler } from './effect.ts';
+import { compiledWith, freshDirectory, reportOf, stderrOf, warningsOf, wrappedCompiler } from './effect.ts';
 import type { Effect, Options } from './effect.ts';
 import { candidatesIn, none, restored, tunedUnder } from './tuning-effects.ts';
 
@@ -81,6 +81,36 @@ export const candidateEffects = {
     const asked = [0, 1, 2];
     expect(asked.map((each) => isTuned(alike, each))).toEqual([false, false, true]);
     expect(asked.map((each) => isTuned(mixed, each))).toEqual([false, true, true]);
+  }),
+  multiKernelHints: restored(() => {
+    /** The kernels that compute each of these calls. */
+    const calledFor = (fn: (x: Tensor) => Tensor, sizes: readonly number[]): readonly string[] => {
+      const options = { multiKernelHints: [4096, 64, 700], profileBandwidth: true, forceDisableCaches: true };
+      const compiled = compile(fn, { dynamic: true, options });
+      const counts = (): ReadonlyMap<string, number> =>
+        new Map((compiled.graphs()[0]?.timings?.() ?? []).map(({ kernel, calls }) => [kernel, calls]));
+      const usual = compiledWith(fn, { dynamic: true });
+      return sizes.map((size) => {
+        const x = randn([size, size]);
+        const before = counts();
+        stderrOf(() => {
+          expect(compiled(x).sub(usual(x)).abs().max().item()).toBeLessThan(1e-2);
+        });
+        return [...counts()].flatMap(([name, calls]) => (calls > (before.get(name) ?? 0) ? [name] : [])).join();
+      });
+    };
+    // One kernel of three for each size; the hints have borders at 212 and 1694.
+    const [small, below, from, large] = calledFor((x) => x.matmul(x), [60, 211, 212, 1700]);
+    expect(below).toBe(small);
+    expect(new Set([small, from, large]).size).toBe(3);
+    expect([small, from, large].join()).toMatch(/^(matmul_[0-9a-f]+,?){3}$/);
+    expect(new Set(calledFor((x) => x.sum(0), [60, 300, 1700])).size).toBe(3);
+    const kernelsUnder = (options: Options): number | undefined => {
+      const compiled = compile((x: Tensor) => x.matmul(x), { dynamic: true, options });
+      compiled(randn([60, 60]));
+      return compiled.graphs()[0]?.kernels.length;
+    };
+    expect([{}, { multiKernelHints: [700] }, { multiKernelHints: [64, 700] }].map(kernelsUnder)).toEqual([1, 1, 2]);
   }),
   autotuneLookupTable: restored(() => {
     const [, key = ''] = /([0-9a-f]{16}): \d+ kernels of/.exec(tunedUnder({ ...gemm, ...none }).told.join('\n')) ?? [];

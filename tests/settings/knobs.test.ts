@@ -154,7 +154,7 @@ describe('a name that is set', () => {
     const warnings: ConfigWarning[] = [];
     resolveConfig({ env: { TORCHINDUCTOR_MULTI_KERNEL: '1' }, report: (warning) => warnings.push(warning) });
     expect(warnings.map(({ message }) => message)).toEqual([
-      'environment variable TORCHINDUCTOR_MULTI_KERNEL has no effect: it waits for tuning, which is not built yet',
+      'environment variable TORCHINDUCTOR_MULTI_KERNEL has no effect: it waits for tuning on CUDA devices, which is not built yet',
     ]);
   });
 });

@@ -130,6 +130,7 @@ describe('the cache key', () => {
     postGradCustomPrePass: { key: 'same', run: (graph: unknown) => graph },
     postGradCustomPostPass: { key: 'same', run: (graph: unknown) => graph },
     preFusionCustomPass: { key: 'same', run: (nodes: unknown) => nodes },
+    multiKernelHints: [64, 256],
     profileBandwidthOutput: '/dev/null',
     profileBandwidthRegex: 'softmax',
     redisHost: '127.0.0.1',

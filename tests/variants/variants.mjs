@@ -15,6 +15,7 @@ export const variants = {
   'pooled planning: intermediates': { memoryPlanning: true, memoryPool: 'intermediates' },
   'pooled planning: outputs': { memoryPlanning: true, memoryPool: 'outputs' },
   'pooled planning: combined': { memoryPlanning: true, memoryPool: 'combined' },
+  'kernels for sizes': { multiKernelHints: [4, 16, 1024] },
   '1 thread': { cpp: { threads: 1 } },
   '2 threads': { cpp: { threads: 2, minChunkSize: 64 } },
   'AVX2 only': { cpp: { simdlen: 256 } },

@@ -31,19 +31,21 @@ interface Shape {
   readonly n: number;
 }
 
-/** A product; `along columns`: of a matrix whose columns lie one after another; `frozen`: of such a one that no argument is. */
+/** A product; `along columns`: of a matrix whose columns lie one after another; `frozen`: of such a one that no argument is; `symbolic`: compiled for any size. */
 function product(
   name: string,
   { m, k, n }: Shape,
-  second: 'along rows' | 'along columns' | 'frozen' = 'along rows',
+  second: 'along rows' | 'along columns' | 'frozen' | 'symbolic' = 'along rows',
 ): Workload {
   const [a, b] = [uniform(m * k, 15), uniform(k * n, 16)];
   const [readA, readB] = [reader(a), reader(b)];
-  const [down, across] = second === 'along rows' ? [n, 1] : [1, k];
+  const [down, across] = second === 'along rows' || second === 'symbolic' ? [n, 1] : [1, k];
   return {
     suite,
     name: `product of ${name}`,
-    op: { 'along rows': 'matmul', 'along columns': 'matmulTurned', frozen: 'linearFrozen' }[second],
+    op: { 'along rows': 'matmul', 'along columns': 'matmulTurned', frozen: 'linearFrozen', symbolic: 'matmulSymbolic' }[
+      second
+    ],
     params: { m, k, n },
     inputs: [a, b],
     outputs: [m * n],
@@ -66,4 +68,5 @@ export const choiceWorkloads: readonly Workload[] = [
   product('3 rows by a frozen matrix', { m: 3, k: 1024, n: 1024 }, 'frozen'),
   product('8 rows by a frozen matrix', { m: 8, k: 1024, n: 1024 }, 'frozen'),
   product('7 rows and columns', { m: 7, k: 7, n: 7 }),
+  product('1024 of symbolic sizes', { m: 1024, k: 1024, n: 1024 }, 'symbolic'),
 ];

@@ -50,7 +50,7 @@ describe('config', () => {
     expect(namesOf('aliases')).toContain('NUM_BUILDERS');
     expect(namesOf('warnings')).toContain('group_fusion');
     expect(namesOf('instead')).toContain('cpp_wrapper');
-    expect(namesOf('waiting')).toContain('multi_kernel_hints');
+    expect(namesOf('waiting')).toContain('triton.spill_threshold');
     expect((rows ?? []).map(({ name }) => name)).toEqual([...settingNames].sort());
     expect(rows?.find(({ name }) => name === 'sizeAsserts')).toMatchObject({
       value: false,
@@ -69,7 +69,7 @@ describe('config', () => {
   test('shows what becomes of every other name that is known', async () => {
     const said = async (name: string): Promise<string> => (await run(['config', name])).out;
     expect(await said('NUM_BUILDERS')).toMatch(/NUM_BUILDERS +sets compileThreads/);
-    expect(await said('triton.multi_kernel')).toMatch(/not built yet[^]*_MULTI_KERNEL +it waits for tuning/);
+    expect(await said('triton.multi_kernel')).toMatch(/not built yet[^]*_MULTI_KERNEL +it waits for tuning on CUDA devices/);
     expect(await said('group_fusion')).toMatch(/without effect[^]*group_fusion +torch has/);
     expect(await said('cpp_wrapper')).toMatch(/no setting here[^]*There is no other wrapper/);
     expect(await said('torchLogs')).not.toContain('not built yet');

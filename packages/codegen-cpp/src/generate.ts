@@ -13,8 +13,11 @@ import {
   OpFunctions,
   printKernel,
   printScalarIndex,
+  rangeTest,
+  rangeText,
   safeName,
   truncateDivisions,
+  variantsOf,
 } from '@tsinductor/codegen';
 import type {
   ConstantsLayout,
@@ -25,10 +28,12 @@ import type {
   Naming,
   PositionContext,
   PrintedKernel,
+  SizeRange,
 } from '@tsinductor/codegen';
 import { indexLimits } from '@tsinductor/ir';
 import type { Decision, Index, Kernel, KernelBuffer, Schedule } from '@tsinductor/ir';
 import { cppDialect } from './cpp-dialect.ts';
+import { sizeHintsOf } from './strategy/size-hints.ts';
 import { bindingFor, kernelStages } from './kernel-stages.ts';
 import type { BindOptions } from './kernel-stages.ts';
 import type { CpuTarget } from './machine/target.ts';
@@ -39,6 +44,8 @@ import type { CppUnit, EntryText } from './units.ts';
 
 interface KernelInfo {
   readonly name: string;
+  /** The group of the schedule that it computes; absent where a group is several kernels one after the other, as on CUDA. */
+  readonly group?: number;
   readonly notes: readonly string[];
   /** What was decided while it was bound; nothing, if absent. */
   readonly decisions?: readonly Decision[];
@@ -77,7 +84,10 @@ export function generateBatch(schedules: readonly Schedule[], target: CpuTarget,
   return { programs, units: generator.units() };
 }
 
-/** The kernel of each group, as the Kernel IR: what `generateCpp` prints, with the buffers that the group gives it. */
+/**
+ * The kernel of each group, as the Kernel IR: what `generateCpp` prints, with the buffers that the group gives it. Symbolic sizes are reckoned with as their
+ * ranges say, so that there is one for each group.
+ */
 export function bindSchedule(schedule: Schedule, target: CpuTarget): readonly Kernel[] {
   const source = groupSource(schedule, 'operators');
   const options = bindingFor(target);
@@ -94,6 +104,14 @@ interface WrittenKernel extends Pick<Kernel, 'buffers' | 'sizes' | 'notes' | 'or
   readonly decisions: readonly Decision[];
   readonly indexLimits: readonly Index[];
   readonly printed: PrintedKernel;
+}
+
+/** One of the kernels of a group. */
+interface Choice {
+  readonly kernel: WrittenKernel;
+  readonly group: number;
+  /** For which sizes it is called; for all, if absent. */
+  readonly range?: SizeRange;
 }
 
 class Generator {
@@ -120,16 +138,21 @@ class Generator {
 
   addSchedule(schedule: Schedule): Omit<CppProgram, 'units'> {
     const source = groupSource(schedule, this.#naming);
-    const kernels = schedule.groups.map((group): WrittenKernel => {
-      const alone = loneGroup(group, source);
-      const kernel = this.#groups.find(alone);
-      return { ...kernel, buffers: buffersOfCall(kernel.buffers, alone) };
-    });
+    const choices = schedule.groups.flatMap((group, index) =>
+      this.#choicesOf(loneGroup(group, source)).map((choice): Choice => ({ ...choice, group: index })),
+    );
+    const kernels = choices.map(({ kernel }) => kernel);
     const layout = layoutProgram(schedule, kernels);
-    const entry = this.#writeEntry(layout, kernels);
+    const entry = this.#writeEntry(layout, choices);
     return {
       entry,
-      kernels: kernels.map(({ printed: { name }, notes, decisions, origins }) => ({ name, notes, decisions, origins })),
+      kernels: choices.map(({ kernel: { printed, notes, decisions, origins }, group, range }) => ({
+        name: printed.name,
+        group,
+        notes: range === undefined ? notes : [...notes, rangeText(range)],
+        decisions,
+        origins,
+      })),
       workspaceBytes: layout.workspaceBytes,
       constants: layout.constants,
       indexLimits: kernels.flatMap((kernel) => kernel.indexLimits),
@@ -138,6 +161,22 @@ class Generator {
 
   units(): readonly CppUnit[] {
     return assembleUnits([...this.#kernels.values()], this.#entries, this.#target.units ?? 1);
+  }
+
+  /** The kernel of a group, or several for different sizes: neighbours that are equal are one. */
+  #choicesOf(alone: LoneGroup): readonly Omit<Choice, 'group'>[] {
+    const all: Omit<Choice, 'group'>[] = [];
+    for (const { alone: variant, range } of variantsOf(alone, sizeHintsOf(alone.group, this.#target))) {
+      const found = this.#groups.find(variant);
+      const last = all.at(-1);
+      if (range !== undefined && last?.range !== undefined && last.kernel.printed.name === found.printed.name) {
+        all[all.length - 1] = { kernel: last.kernel, range: { ...last.range, below: range.below } };
+        continue;
+      }
+      const kernel = { ...found, buffers: buffersOfCall(found.buffers, alone) };
+      all.push({ kernel, ...(range && { range }) });
+    }
+    return all.length > 1 ? all : all.map(({ kernel }) => ({ kernel }));
   }
 
   /** Keeps no statements: those of all kernels together would be most of what is in memory. */
@@ -160,7 +199,7 @@ class Generator {
     return printed;
   }
 
-  #writeEntry(layout: Layout, kernels: readonly WrittenKernel[]): string {
+  #writeEntry(layout: Layout, choices: readonly Choice[]): string {
     const { program } = layout.schedule;
     const dialect = this.#dialect;
     const needs: Definition[] = [elementDefinition('i64')];
@@ -177,9 +216,14 @@ class Generator {
       body.line(`const long ${safeName(size, dialect.reserved)} = sizes[${String(position)}];`);
     });
     const clocks = this.#target.clocks === true ? openClocks(body, layout, context) : undefined;
-    kernels.forEach((kernel, index) => {
-      writeCall(body, { layout, kernel, context, isNamed: this.#naming === 'operators' });
-      clocks?.(index);
+    const isNamed = this.#naming === 'operators';
+    choices.forEach(({ kernel, range }, index) => {
+      const write = (): void => {
+        writeCall(body, { layout, kernel, context, isNamed });
+        clocks?.(index);
+      };
+      if (range === undefined) write();
+      else body.block(`if (${rangeTest(range, (size) => safeName(size, dialect.reserved))}) {`, write);
     });
     body.line('return status;');
     const name = `run_${stableHash([body.toString(), this.#entries.length]).slice(0, 12)}`;

@@ -2,7 +2,7 @@
 // entry with the C ABI of compiled graphs, which launches its kernels one after the other. More entries hand out the message
 // of the latest failure, and what was printed.
 import { Lines } from '@tsinductor/base';
-import { Definitions, printScalarIndex, safeName } from '@tsinductor/codegen';
+import { Definitions, printScalarIndex, rangeTest, safeName } from '@tsinductor/codegen';
 import type { PositionContext } from '@tsinductor/codegen';
 import type { Index } from '@tsinductor/ir';
 import { cudaDialect } from './cuda-dialect.ts';
@@ -118,7 +118,8 @@ function writeLaunch(lines: Lines, kernel: CudaKernel, { print, sizes }: Launchi
   const buffers = kernel.arguments.filter(
     (argument): argument is CudaArgument & { kind: 'buffer' } => argument.kind === 'buffer',
   );
-  lines.block('{', () => {
+  const opening = kernel.range === undefined ? '{' : `if (${rangeTest(kernel.range, sizeName)}) {`;
+  lines.block(opening, () => {
     const items = buffers.map(({ name, position, offset, bytes, isWritten }) => {
       const address = `buffers[${String(position)}] + ${print(offset)}`;
       return `{"${name}", ${address}, (size_t)(${print(bytes)}), ${String(isWritten)}}`;

@@ -1,5 +1,6 @@
 // Schedules -> CUDA C++: binds each group to its kernels and prints them. Out: text and data. A kernel's arguments and the
 // size of its grid are index expressions over the program's sizes, so that whoever launches needs nothing else.
+import { isDeepStrictEqual } from 'node:util';
 import { dtypeInfo, verifying, watchedBy } from '@tsinductor/base';
 import type { DType, Watch } from '@tsinductor/base';
 import {
@@ -12,8 +13,10 @@ import {
   loneGroup,
   OpFunctions,
   printKernel,
+  rangeText,
+  variantsOf,
 } from '@tsinductor/codegen';
-import type { ConstantsLayout, Layout, LoneGroup, Naming, PrintedKernel } from '@tsinductor/codegen';
+import type { ConstantsLayout, Layout, LoneGroup, Naming, PrintedKernel, SizeRange } from '@tsinductor/codegen';
 import { indexLimits, int, multiply, visitStatements } from '@tsinductor/ir';
 import type { Index, Kernel, KernelBuffer, Schedule } from '@tsinductor/ir';
 import { cudaDialect } from './cuda-dialect.ts';
@@ -52,6 +55,8 @@ export interface CudaKernel {
   readonly isCollective: boolean;
   readonly notes: readonly string[];
   readonly origins: Kernel['origins'];
+  /** For which sizes it is launched; for all, if absent. */
+  readonly range?: SizeRange;
 }
 
 export interface CudaProgram {
@@ -122,6 +127,14 @@ interface WrittenKernel {
   readonly others: readonly CudaArgument[];
 }
 
+/** One of the ways in which a group is launched. */
+interface Choice {
+  readonly alone: LoneGroup;
+  readonly written: WrittenGroup;
+  /** For which sizes; for all, if absent. */
+  readonly range?: SizeRange;
+}
+
 class Generator {
   readonly #target: CudaTarget;
   readonly #naming: Naming;
@@ -141,20 +154,18 @@ class Generator {
 
   addSchedule(schedule: Schedule): Omit<CudaProgram, 'source'> {
     const source = groupSource(schedule, this.#naming);
-    const groups = schedule.groups.map((group) => {
-      const alone = loneGroup(group, source);
-      return { alone, written: this.#groups.find(alone) };
-    });
+    const groups = schedule.groups.flatMap((group) => this.#choicesOf(loneGroup(group, source)));
     const layout = layoutProgram(
       schedule,
       groups.map(({ written: { workspaces } }) => ({ buffers: workspaces })),
     );
     return {
       architecture: this.#target.architecture,
-      kernels: groups.flatMap(({ alone, written: { kernels, workspaces } }) =>
-        kernels.map(({ buffers, launch, others }) => {
+      kernels: groups.flatMap(({ alone, written: { kernels, workspaces }, range }) =>
+        kernels.map(({ buffers, launch, others }): CudaKernel => {
           const own = buffersOfCall(buffers, alone).map((buffer) => bufferArgument(buffer, workspaces, layout));
-          return { ...launch, arguments: [...own, ...others] };
+          const called = { ...launch, arguments: [...own, ...others] };
+          return range === undefined ? called : { ...called, range, notes: [...launch.notes, rangeText(range)] };
         }),
       ),
       sizes: schedule.program.sizes,
@@ -166,6 +177,19 @@ class Generator {
 
   source(): string {
     return sourceText([...this.#kernels.values()]);
+  }
+
+  /** The kernels of a group, or those for different sizes: neighbours that are launched alike are one. */
+  #choicesOf(alone: LoneGroup): readonly Choice[] {
+    const all: Choice[] = [];
+    for (const { alone: variant, range } of variantsOf(alone, this.#target.sizeHints ?? [])) {
+      const written = this.#groups.find(variant);
+      const last = all.at(-1);
+      if (range !== undefined && last?.range !== undefined && isDeepStrictEqual(last.written, written))
+        all[all.length - 1] = { ...last, range: { ...last.range, below: range.below } };
+      else all.push({ alone, written, ...(range && { range }) });
+    }
+    return all.length > 1 ? all : all.map(({ written }) => ({ alone, written }));
   }
 
   /** Keeps no statements: those of all kernels together would be most of what is in memory. */

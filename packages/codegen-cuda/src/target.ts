@@ -13,6 +13,8 @@ export interface CudaTarget {
    * comparisons and casts whose ranges show that they fit.
    */
   readonly positions?: Positions;
+  /** What to reckon with for symbolic sizes, with kernels for each; their ranges alone decide, if absent or empty. */
+  readonly sizeHints?: readonly number[];
   /** Which products matrix instructions are considered for, and in which tiles; all if absent. */
   readonly matrix?: MatrixLimits;
   /** Bytes of shared memory of a block by which tiles of products and attention are chosen; what the architecture has if absent. */

@@ -31,6 +31,8 @@ function otherValue(setting: Setting, present: SettingValue): { value: SettingVa
       return { value: '/somewhere/else', text: '/somewhere/else' };
     case 'stringList':
       return listOf(setting.values?.slice(0, 2) ?? namesIn(setting.pattern) ?? ['one', 'two']);
+    case 'intList':
+      return { value: [64, 256], text: '64, 256' };
     case 'choice': {
       const value = setting.values.find((candidate) => candidate !== present) ?? '';
       return { value, text: value };
@@ -57,6 +59,7 @@ const illegal: Readonly<Record<Setting['type'], { value: unknown; text: string |
   float: { value: Number.NaN, text: 'one' },
   string: { value: 7, text: undefined },
   stringList: { value: [''], text: undefined },
+  intList: { value: [64, 0.5], text: '64,many' },
   choice: { value: 'no such choice', text: 'no such choice' },
   table: { value: { one: { two: undefined } }, text: undefined },
   hook: { value: { key: '', run: 1 }, text: undefined },

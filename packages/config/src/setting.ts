@@ -58,6 +58,13 @@ export type Setting =
       readonly isSigned?: true;
       readonly anyCase?: true;
     })
+  /** In an environment variable separated by commas. */
+  | (Row & {
+      readonly type: 'intList';
+      readonly default: readonly number[];
+      readonly min?: number;
+      readonly max?: number;
+    })
   | (Row & { readonly type: 'choice'; readonly default: string | null; readonly values: readonly string[] })
   /** Objects by name, of what JSON has; only a program can set it. */
   | (Row & { readonly type: 'table'; readonly default: SettingTable })
@@ -75,7 +82,8 @@ export interface Hook {
 export type SettingTable = Readonly<Record<string, Readonly<Record<string, unknown>>>>;
 
 /** A value that some setting may have. */
-export type SettingValue = boolean | number | string | readonly string[] | SettingTable | Hook | null;
+export type SettingValue =
+  boolean | number | string | readonly string[] | readonly number[] | SettingTable | Hook | null;
 
 interface ValueByType {
   readonly bool: boolean;
@@ -83,6 +91,7 @@ interface ValueByType {
   readonly float: number;
   readonly string: string;
   readonly stringList: readonly string[];
+  readonly intList: readonly number[];
   readonly table: SettingTable;
   readonly hook: Hook;
 }

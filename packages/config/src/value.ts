@@ -21,6 +21,7 @@ function copyOf(setting: Setting, value: SettingValue): SettingValue {
   if (value === null) return null;
   if (setting.type === 'stringList')
     return Object.freeze((value as readonly string[]).map((item) => inCase(item, setting)));
+  if (setting.type === 'intList') return Object.freeze([...(value as readonly number[])]);
   if (setting.type === 'table') return frozen(JSON.parse(JSON.stringify(value)) as SettingTable);
   if (setting.type !== 'hook') return value;
   const { key, run } = value as Hook;
@@ -65,7 +66,7 @@ function parseAs(setting: Setting, text: string): SettingValue | undefined {
       if (setting.envText === 'anyIsTrue') return true;
       return flagOf(setting.envText === 'trueOrFalse' ? (flagWords[text] ?? text) : text);
     case 'int':
-      return /^[+-]?\d{1,15}$/.test(text) ? Number(text) : undefined;
+      return intOf(text);
     case 'float':
       return /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i.test(text) ? Number(text) : undefined;
     case 'string':
@@ -73,26 +74,37 @@ function parseAs(setting: Setting, text: string): SettingValue | undefined {
     case 'choice':
       return setting.envText === 'wordOrDefault' ? text.toUpperCase() : text;
     case 'stringList':
-      return text
-        .split(',')
-        .map((item) => item.trim())
-        .filter((item) => item !== '');
+      return itemsIn(text);
+    case 'intList': {
+      const items = itemsIn(text).map(intOf);
+      return items.every((item) => item !== undefined) ? items : undefined;
+    }
     case 'table':
     case 'hook':
       return undefined;
   }
 }
 
+const intOf = (text: string): number | undefined => (/^[+-]?\d{1,15}$/.test(text) ? Number(text) : undefined);
+
+const itemsIn = (text: string): readonly string[] =>
+  text
+    .split(',')
+    .map((item) => item.trim())
+    .filter((item) => item !== '');
+
 function accepts(setting: Setting, value: unknown): boolean {
   switch (setting.type) {
     case 'bool':
       return typeof value === 'boolean';
     case 'int':
-      return Number.isSafeInteger(value) && inRange(setting, value as number);
+      return isWhole(setting, value);
     case 'float':
       return Number.isFinite(value) && inRange(setting, value as number);
     case 'string':
       return isText(value) && (setting.syntax === undefined || isRegularExpression(value));
+    case 'intList':
+      return Array.isArray(value) && value.every((item) => isWhole(setting, item));
     case 'stringList':
       return Array.isArray(value) && value.every((item) => isListItem(item, setting));
     case 'choice':
@@ -151,7 +163,14 @@ function unknownItem(setting: Setting, value: unknown): string {
   return `; ${JSON.stringify(unknown.slice(0, 80))} is none of them${meant === undefined ? '' : `, did you mean ${JSON.stringify(meant)}?`}`;
 }
 
-const inRange = ({ min, max }: { readonly min?: number; readonly max?: number }, value: number): boolean =>
+interface Limits {
+  readonly min?: number;
+  readonly max?: number;
+}
+
+const isWhole = (row: Limits, value: unknown): boolean => Number.isSafeInteger(value) && inRange(row, value as number);
+
+const inRange = ({ min, max }: Limits, value: number): boolean =>
   value >= (min ?? -Infinity) && value <= (max ?? Infinity);
 
 function allowedValues(setting: Setting): string {
@@ -167,6 +186,8 @@ function allowedValues(setting: Setting): string {
       return `${setting.syntax === undefined ? 'a string that is not empty' : 'a regular expression'}${orNull}`;
     case 'stringList':
       return `an array of ${itemsOf(setting)}`;
+    case 'intList':
+      return `an array of integers${range(setting)}`;
     case 'choice':
       return `one of ${setting.values.join(', ')}${orNull}`;
     case 'table':
@@ -180,6 +201,7 @@ function allowedText(setting: Setting): string {
   if (setting.type === 'bool' && setting.envText === 'trueOrFalse') return '0, 1, true or false';
   if (setting.type === 'bool') return setting.nullable === true ? '0, 1 or none' : '0 or 1';
   if (setting.type === 'stringList') return `${itemsOf(setting)}, separated by commas`;
+  if (setting.type === 'intList') return `integers${range(setting)}, separated by commas`;
   return allowedValues(setting).replace(/ or null$/, ' or none');
 }
 
@@ -188,7 +210,7 @@ const itemsOf = ({ pattern, values }: ListRow): string =>
     ? `strings${pattern === undefined ? '' : ` that match ${pattern}`}`
     : `names out of ${values.join(', ')}`;
 
-function range({ min, max }: { readonly min?: number; readonly max?: number }): string {
+function range({ min, max }: Limits): string {
   if (min !== undefined && max !== undefined) return ` from ${String(min)} to ${String(max)}`;
   if (min !== undefined) return ` of at least ${String(min)}`;
   return max === undefined ? '' : ` of at most ${String(max)}`;

@@ -16,8 +16,14 @@ export interface Axis {
 
 export type Index =
   | { readonly kind: 'int'; readonly value: number }
-  /** A symbolic size, known to lie in [min, max] (max may be Infinity, written null in JSON). */
-  | { readonly kind: 'size'; readonly name: string; readonly min: number; readonly max: number | null }
+  /** A symbolic size, known to lie in [min, max] (max may be Infinity, written null in JSON), and reckoned with as `typical`, if that is there. */
+  | {
+      readonly kind: 'size';
+      readonly name: string;
+      readonly min: number;
+      readonly max: number | null;
+      readonly typical?: number;
+    }
   | { readonly kind: 'axis'; readonly axis: Axis }
   | { readonly kind: 'sum' | 'product' | 'min' | 'max'; readonly items: readonly Index[] }
   | {

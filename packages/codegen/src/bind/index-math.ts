@@ -6,6 +6,7 @@ import {
   coefficientOf,
   equal,
   floorDivide,
+  indexOperands,
   int,
   maximum,
   minimum,
@@ -92,10 +93,36 @@ export const staticValue = (index: Index): number | undefined => (index.kind ===
 
 /** What to reckon with for an index that may be symbolic. */
 export function typicalValue(index: Index): number {
-  if (index.kind === 'int') return index.value;
+  const reckoned = reckonedValue(index);
+  if (reckoned !== undefined) return reckoned;
   const { min, max } = rangeOf(index);
   if (max !== null && max < 4096) return max;
   return Math.max(min ?? 0, 256);
+}
+
+/** The value for the typical values of its sizes; undefined where one has none, and where it depends on axes. */
+function reckonedValue(index: Index): number | undefined {
+  if (index.kind === 'int') return index.value;
+  if (index.kind === 'size') return index.typical;
+  if (index.kind === 'axis' || index.kind === 'indirect') return undefined;
+  const values = indexOperands(index).map(reckonedValue);
+  const known = values.filter((value) => value !== undefined);
+  if (known.length < values.length) return undefined;
+  const [first = 0, second = 1] = known;
+  switch (index.kind) {
+    case 'sum':
+      return known.reduce((left, right) => left + right, 0);
+    case 'product':
+      return known.reduce((left, right) => left * right, 1);
+    case 'min':
+      return Math.min(...known);
+    case 'max':
+      return Math.max(...known);
+    case 'floorDiv':
+      return Math.floor(first / second);
+    case 'mod':
+      return first % second;
+  }
 }
 
 /** The step of `index` along an axis, where it is the same number everywhere; undefined where it is not. */

@@ -21,6 +21,7 @@ export const targetOf = (machine: NativeMachine, config: Config): CpuTarget => (
   decidesBounds: config.constantAndIndexPropagation,
   splitReductions: config.splitReductions,
   leastSplits: config.minNumSplit,
+  sizeHints: config.multiKernelHints,
   positions: positionsOf(config),
 });
 
@@ -28,10 +29,11 @@ export const targetOf = (machine: NativeMachine, config: Config): CpuTarget => (
 const positionsOf = ({ assume32BitIndexing }: Config): Positions => (assume32BitIndexing ? 'assumed' : 'proven');
 
 /** What the settings say of code for CUDA devices. */
-export const cudaOptionsOf = (config: Config): Pick<CudaTarget, 'positions' | 'matrix' | 'sharedLimit'> => {
+export const cudaOptionsOf = (config: Config): Pick<CudaTarget, 'positions' | 'sizeHints' | 'matrix' | 'sharedLimit'> => {
   const { cutlassOpAllowlistRegex, cutlassOpDenylistRegex, cutlassBackendMinGemmSize, sharedMemoryLimit } = config.cuda;
   return {
     positions: positionsOf(config),
+    sizeHints: config.multiKernelHints,
     matrix: {
       allow: cutlassOpAllowlistRegex ?? undefined,
       deny: cutlassOpDenylistRegex ?? undefined,

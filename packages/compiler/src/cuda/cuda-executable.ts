@@ -5,6 +5,7 @@
 // status is read before the results are believed. Workspaces go back to the allocator at once: whoever gets them next
 // uses them later in the same stream.
 import { at, dtypeInfo } from '@tsinductor/base';
+import type { SizeRange } from '@tsinductor/codegen';
 import type { CudaArgument, CudaKernel } from '@tsinductor/codegen-cuda';
 import type { CheckSite } from '@tsinductor/ir';
 import type { Block, CudaModule } from '@tsinductor/runtime';
@@ -38,6 +39,8 @@ interface CudaCode extends CalledCode {
 
 /** A launch but for what a call brings. */
 interface Launch {
+  /** Whether it is for these sizes. */
+  readonly isTaken: (sizes: Sizes) => boolean;
   readonly kernel: string;
   readonly blocks: SizeFunction;
   readonly threads: number;
@@ -124,8 +127,9 @@ export class CudaExecutable implements Executable {
     return outputs;
   }
 
-  /** Puts one kernel into the stream. */
-  #start({ kernel, blocks, threads, sharedBytes, arguments: parameters }: Launch, table: Table): void {
+  /** Puts one kernel into the stream, if it is for the sizes of the call. */
+  #start({ isTaken, kernel, blocks, threads, sharedBytes, arguments: parameters }: Launch, table: Table): void {
+    if (!isTaken(table.sizes)) return;
     const { module, waits } = this.#code;
     const geometry = { blocks: blocks(table.sizes), threads, sharedBytes };
     module.launch(
@@ -179,15 +183,24 @@ export class CudaExecutable implements Executable {
 const largestStatus = 2147483647;
 
 function launchOf(
-  { name, blocks, threads, sharedBytes, arguments: parameters }: CudaKernel,
+  { name, blocks, threads, sharedBytes, arguments: parameters, range }: CudaKernel,
   names: readonly string[],
 ): Launch {
   return {
+    isTaken: range === undefined ? () => true : inRange(range, names),
     kernel: name,
     blocks: keptSizeFunction(blocks, names),
     threads,
     sharedBytes,
     arguments: parameters.map((parameter) => argumentOf(parameter, names)),
+  };
+}
+
+function inRange({ sizes, from, below }: SizeRange, names: readonly string[]): (sizes: Sizes) => boolean {
+  const positions = sizes.map((size) => names.indexOf(size));
+  return (values) => {
+    const points = positions.reduce((left, position) => left * at(values, position), 1);
+    return points >= from && (below === null || points < below);
   };
 }
 

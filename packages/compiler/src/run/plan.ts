@@ -54,8 +54,7 @@ export interface Plan {
 export function makePlan(graph: Graph, schedule: Schedule, program: Omit<CppProgram, 'units'>): Plan {
   const { program: loops } = schedule;
   const counted = schedule.statistics?.groups;
-  // A group may be several kernels; what it moves is then no one kernel's.
-  const costs = counted?.length === program.kernels.length ? counted : [];
+  const costs = costsOf(counted, program.kernels);
   return {
     format: planFormat,
     entry: program.entry,
@@ -77,6 +76,17 @@ export function makePlan(graph: Graph, schedule: Schedule, program: Omit<CppProg
     loopNodes: loops.nodes.length,
     ...temporariesOf(schedule.statistics?.memory),
   };
+}
+
+/** Of each kernel. On CUDA a group may be several kernels one after the other: what it moves is then no one kernel's. */
+function costsOf(
+  counted: readonly GroupStatistics[] = [],
+  kernels: readonly { readonly group?: number }[],
+): readonly GroupStatistics[] {
+  const ofGroups = kernels.flatMap(({ group }) => (group === undefined ? [] : [counted[group]]));
+  const known = ofGroups.filter((cost) => cost !== undefined);
+  if (kernels.length > 0 && known.length === kernels.length) return known;
+  return counted.length === kernels.length ? counted : [];
 }
 
 function inPlaceOf({ mutations }: Graph, { program, buffers }: Schedule): Graph['mutations'] {

@@ -1,12 +1,12 @@
 // Names of other systems that wait for a part of the product, by that part. A name leaves this table when its setting is built.
 
 export const waiting = {
-  tuning: [
+  'tuning on CUDA devices': [
     { name: 'dynamic_scale_rblock', env: ['TORCHINDUCTOR_DYNAMIC_SCALE_RBLOCK'] },
-    { name: 'multi_kernel_hints' },
     { name: 'autotune_multi_device', env: ['TORCHINDUCTOR_AUTOTUNE_MULTI_DEVICE'] },
     { name: 'triton.multi_kernel', env: ['TORCHINDUCTOR_MULTI_KERNEL'] },
     { name: 'triton.spill_threshold' },
+    { name: 'cuda.cutlass_max_profiling_configs' },
   ],
   'kernel registry': [
     { name: 'triton_kernel_default_layout_constraint' },
@@ -39,7 +39,6 @@ export const waiting = {
     { name: 'cuda.generate_test_runner', env: ['INDUCTOR_CUDA_BACKEND_GENERATE_TEST_RUNNER_CODE'] },
     { name: 'EASURGE_SYNC_INPUTS_FOR_TIMING', env: ['EASURGE_SYNC_INPUTS_FOR_TIMING'] },
   ],
-  contractions: [{ name: 'cuda.cutlass_max_profiling_configs' }],
   training: [{ name: 'bw_outputs_user_visible' }, { name: 'FAST_COMPILE', env: ['FAST_COMPILE'] }],
   'ahead of time': [
     { name: 'is_predispatch' },

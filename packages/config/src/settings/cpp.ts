@@ -67,7 +67,7 @@ export const cpp = {
     type: 'bool',
     default: false,
     affects: 'code',
-    doc: "Compute f32 convolutions of 3 x 3, stride 1, by Winograd's F(4 x 4, 3 x 3) where that gains. Errors come to 2^-18 of the sum of |x| |w|; bound: (channels + 20) 2^-14 of the largest |x| times all |w|.",
+    doc: "Compute f32 convolutions of 3 x 3, stride 1, by Winograd's F(4 x 4, 3 x 3) where that gains. Errors come to 2^-18 of the sum of |x| |w|; bound: (channels + 20) 2^-14 of the largest |x| times all |w|. An infinity or NaN spreads to all results of the 4 x 4 tiles that read it.",
   },
   'cpp.attentionFusion': {
     type: 'bool',

@@ -70,6 +70,13 @@ export const tuning = {
     affects: 'code',
     doc: 'With maxAutotunePointwise: whether kernels of independent groups are tuned: 0 never, 1 where these compute different things, 2 always (also updates of many parameters).',
   },
+  multiKernelHints: {
+    type: 'intList',
+    default: [],
+    min: 1,
+    affects: 'code',
+    doc: 'Sizes to reckon with where sizes are symbols, as 64, 256, 4096: a kernel is generated for each, and a call takes the one whose hint is nearest to the geometric mean of the sizes that the kernel has. Equal ones are one kernel. Without hints one kernel is generated, for sizes about 256.',
+  },
   autotuneLookupTable: {
     type: 'table',
     default: {},

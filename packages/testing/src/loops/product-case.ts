@@ -1,15 +1,15 @@
 // For tests: matrix products, whose operands may be stored transposed.
 import { at, dtypeInfo } from '@tsinductor/base';
 import type { DType } from '@tsinductor/base';
-import { axisIndex, printIndex } from '@tsinductor/ir';
+import { axisIndex, evaluateIndex, printIndex } from '@tsinductor/ir';
 import type { Axis, BufferId, ContractOperand, Index, LoopNode, ScalarId } from '@tsinductor/ir';
 import type { Case } from './cases.ts';
 import { axis, loops, ProgramMaker, rounding, scalarLocal } from './programs.ts';
 
 interface ProductShape {
   readonly m: number | Index;
-  readonly n: number;
-  readonly k: number;
+  readonly n: number | Index;
+  readonly k: number | Index;
   readonly batch?: number;
   readonly transposed?: 'a' | 'b' | 'both';
   /** The first operand is one matrix for all of the batch. */
@@ -53,18 +53,18 @@ export function product(shape: ProductShape): Case {
     maker.nodes.map((_, index) => index),
   );
   const schedule = maker.schedule([{ nodes: maker.nodes, nest, locals: followed ? [scalarLocal(out)] : [] }]);
-  return { name: nameOf(shape), schedule, sizes, tolerance: toleranceOf(dtype, k) };
+  return { name: nameOf(shape), schedule, sizes, tolerance: toleranceOf(dtype, valueOf(k, sizes)) };
 }
 
 function nameOf(shape: ProductShape): string {
   const { m, n, k, batch = 1, transposed, dtype = 'f32', followed = false, repeated = false } = shape;
-  const rows = typeof m === 'number' ? m : printIndex(m);
+  const [rows, columns, depth] = [m, n, k].map((extent) => (typeof extent === 'number' ? extent : printIndex(extent)));
   const words = [
     'product',
     batch,
     rows,
-    n,
-    k,
+    columns,
+    depth,
     dtype,
     'transposed',
     transposed,
@@ -73,6 +73,9 @@ function nameOf(shape: ProductShape): string {
   ];
   return words.join(' ');
 }
+
+const valueOf = (extent: number | Index, sizes: ReadonlyMap<string, number>): number =>
+  typeof extent === 'number' ? extent : evaluateIndex(extent, { sizes });
 
 function toleranceOf(dtype: DType, depth: number): number {
   if (dtype.startsWith('i')) return 0;

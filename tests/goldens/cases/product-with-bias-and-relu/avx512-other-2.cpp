@@ -4,9 +4,9 @@ typedef long i64;
 typedef float f32;
 typedef f32 f32x16 __attribute__((vector_size(64)));
 typedef f32 f32x16_at __attribute__((vector_size(64), aligned(1), may_alias));
+typedef unsigned long lanes_mask;
 typedef int i32;
 typedef i32 i32x16 __attribute__((vector_size(64)));
-typedef unsigned long lanes_mask;
 
 struct Runtime {
   void (*parallel)(void (*body)(void *context, long begin, long end), void *context, long total, long grain);
@@ -21,12 +21,23 @@ static inline __attribute__((always_inline)) i64 index_floor_divide_i64(i64 x, i
   return x / y - (x % y < 0);
 }
 
-static inline __attribute__((always_inline)) f32x16 splat_f32x16(f32 x) {
-  return (f32x16){x, x, x, x, x, x, x, x, x, x, x, x, x, x, x, x};
-}
-
 static inline __attribute__((always_inline)) f32x16 load_f32x16(const f32 *p) {
   return *(const f32x16_at *)p;
+}
+
+static inline __attribute__((always_inline)) void store_f32x16(f32 *p, f32x16 x) {
+  *(f32x16_at *)p = x;
+}
+
+static inline __attribute__((always_inline)) f32x16 load_first_f32x16(const f32 *p, i64 count) {
+  const lanes_mask k = ~0ul >> (64 - count);
+  f32x16 r;
+  __asm__("vmovups %1, %0%{%2%}%{z%}" : "=v"(r) : "m"(*(const f32x16_at *)p), "Yk"(k));
+  return r;
+}
+
+static inline __attribute__((always_inline)) f32x16 splat_f32x16(f32 x) {
+  return (f32x16){x, x, x, x, x, x, x, x, x, x, x, x, x, x, x, x};
 }
 
 static inline __attribute__((always_inline)) f32x16 fma_f32x16(f32x16 x, f32x16 y, f32x16 z) {
@@ -36,10 +47,6 @@ static inline __attribute__((always_inline)) f32x16 fma_f32x16(f32x16 x, f32x16 
   #else
   return __builtin_ia32_vfmaddps512_mask(x, y, z, -1, 4);
   #endif
-}
-
-static inline __attribute__((always_inline)) void store_f32x16(f32 *p, f32x16 x) {
-  *(f32x16_at *)p = x;
 }
 
 static inline __attribute__((always_inline)) f32x16 atleast_f32x16(f32x16 x, f32x16 y) {
@@ -54,13 +61,6 @@ static inline __attribute__((always_inline)) f32x16 relu_f32x16(f32x16 x) {
   return at_least;
 }
 
-static inline __attribute__((always_inline)) f32x16 load_first_f32x16(const f32 *p, i64 count) {
-  const lanes_mask k = ~0ul >> (64 - count);
-  f32x16 r;
-  __asm__("vmovups %1, %0%{%2%}%{z%}" : "=v"(r) : "m"(*(const f32x16_at *)p), "Yk"(k));
-  return r;
-}
-
 static inline __attribute__((always_inline)) void store_first_f32x16(f32 *p, i64 count, f32x16 x) {
   const lanes_mask k = ~0ul >> (64 - count);
   __asm__("vmovups %1, %0%{%2%}" : "+m"(*(f32x16_at *)p) : "v"(x), "Yk"(k));
@@ -72,16 +72,16 @@ static inline __attribute__((always_inline)) void parallel(const Runtime *runtim
   else runtime->parallel(body, context, total, grain);
 }
 
-// matmul, add, relu: register tiles of 6 x 64, epilogue in the tile
-struct fused_matmul_add_relu_0443613a_args {
+// matmul, add, relu: register tiles of 6 x 64, panels packed, epilogue in the tile
+struct fused_matmul_add_relu_aa88f849_args {
   const f32 *in0;
   const f32 *in1;
   const f32 *in2;
   f32 *relu_out;
 };
 
-static void fused_matmul_add_relu_0443613a_part(void *context, i64 begin, i64 end) {
-  const fused_matmul_add_relu_0443613a_args &args = *static_cast<const fused_matmul_add_relu_0443613a_args *>(context);
+static void fused_matmul_add_relu_aa88f849_part(void *context, i64 begin, i64 end) {
+  const fused_matmul_add_relu_aa88f849_args &args = *static_cast<const fused_matmul_add_relu_aa88f849_args *>(context);
   const f32 *const in0 = args.in0;
   const f32 *const in1 = args.in1;
   const f32 *const in2 = args.in2;
@@ -89,8 +89,22 @@ static void fused_matmul_add_relu_0443613a_part(void *context, i64 begin, i64 en
   for (i64 unit = begin; unit < end; ++unit) {
     const i64 column = unit * 128;
     alignas(64) f32 tile[384];
+    alignas(64) f32 panel[38912];
+    for (i64 j = column; j < index_minimum_i64(column + 128, 500); j += 64) {
+      for (i64 k = 0; k < 300; ++k) {
+        #pragma GCC unroll 4
+        for (i64 j_1 = 0; j_1 < index_floor_divide_i64(index_minimum_i64(index_minimum_i64(column + 128, 500) - j, 64), 16) * 16; j_1 += 16) {
+          const f32x16 packed = load_f32x16(in1 + j + j_1 + k * 500);
+          store_f32x16(panel + j * 304 + j_1 + k * 64 - column * 304, packed);
+        }
+        for (i64 j_2 = index_floor_divide_i64(index_minimum_i64(index_minimum_i64(column + 128, 500) - j, 64), 16) * 16; j_2 < index_minimum_i64(index_minimum_i64(column + 128, 500) - j, 64); j_2 += 16) {
+          const f32x16 packed_1 = load_first_f32x16(in1 + j + j_2 + k * 500, index_minimum_i64(index_minimum_i64(column + 128, 500) - j, 64) - j_2);
+          store_f32x16(panel + j * 304 + j_2 + k * 64 - column * 304, packed_1);
+        }
+      }
+    }
     for (i64 row_start = 0; row_start < 200; row_start += 192) {
-      for (i64 j = column; j < column + index_floor_divide_i64(index_minimum_i64(column + 128, 500) - column, 64) * 64; j += 64) {
+      for (i64 j_3 = column; j_3 < column + index_floor_divide_i64(index_minimum_i64(column + 128, 500) - column, 64) * 64; j_3 += 64) {
         for (i64 i = row_start; i < row_start + index_floor_divide_i64(index_minimum_i64(row_start + 192, 200) - row_start, 6) * 6; i += 6) {
           f32x16 c00 = splat_f32x16(0.0f);
           f32x16 c01 = splat_f32x16(0.0f);
@@ -116,42 +130,42 @@ static void fused_matmul_add_relu_0443613a_part(void *context, i64 begin, i64 en
           f32x16 c51 = splat_f32x16(0.0f);
           f32x16 c52 = splat_f32x16(0.0f);
           f32x16 c53 = splat_f32x16(0.0f);
-          for (i64 k = 0; k < 300; ++k) {
-            const f32x16 b0 = load_f32x16(in1 + j + k * 500);
-            const f32x16 b1 = load_f32x16(in1 + j + k * 500 + 16);
-            const f32x16 b2 = load_f32x16(in1 + j + k * 500 + 32);
-            const f32x16 b3 = load_f32x16(in1 + j + k * 500 + 48);
-            const f32 a0 = in0[i * 300 + k];
+          for (i64 k_1 = 0; k_1 < 300; ++k_1) {
+            const f32x16 b0 = load_f32x16(panel + j_3 * 304 + k_1 * 64 - column * 304);
+            const f32x16 b1 = load_f32x16(panel + j_3 * 304 + k_1 * 64 + 16 - column * 304);
+            const f32x16 b2 = load_f32x16(panel + j_3 * 304 + k_1 * 64 + 32 - column * 304);
+            const f32x16 b3 = load_f32x16(panel + j_3 * 304 + k_1 * 64 + 48 - column * 304);
+            const f32 a0 = in0[i * 300 + k_1];
             const f32x16 a0_all = splat_f32x16(a0);
             c00 = fma_f32x16(a0_all, b0, c00);
             c01 = fma_f32x16(a0_all, b1, c01);
             c02 = fma_f32x16(a0_all, b2, c02);
             c03 = fma_f32x16(a0_all, b3, c03);
-            const f32 a1 = in0[i * 300 + k + 300];
+            const f32 a1 = in0[i * 300 + k_1 + 300];
             const f32x16 a1_all = splat_f32x16(a1);
             c10 = fma_f32x16(a1_all, b0, c10);
             c11 = fma_f32x16(a1_all, b1, c11);
             c12 = fma_f32x16(a1_all, b2, c12);
             c13 = fma_f32x16(a1_all, b3, c13);
-            const f32 a2 = in0[i * 300 + k + 600];
+            const f32 a2 = in0[i * 300 + k_1 + 600];
             const f32x16 a2_all = splat_f32x16(a2);
             c20 = fma_f32x16(a2_all, b0, c20);
             c21 = fma_f32x16(a2_all, b1, c21);
             c22 = fma_f32x16(a2_all, b2, c22);
             c23 = fma_f32x16(a2_all, b3, c23);
-            const f32 a3 = in0[i * 300 + k + 900];
+            const f32 a3 = in0[i * 300 + k_1 + 900];
             const f32x16 a3_all = splat_f32x16(a3);
             c30 = fma_f32x16(a3_all, b0, c30);
             c31 = fma_f32x16(a3_all, b1, c31);
             c32 = fma_f32x16(a3_all, b2, c32);
             c33 = fma_f32x16(a3_all, b3, c33);
-            const f32 a4 = in0[i * 300 + k + 1200];
+            const f32 a4 = in0[i * 300 + k_1 + 1200];
             const f32x16 a4_all = splat_f32x16(a4);
             c40 = fma_f32x16(a4_all, b0, c40);
             c41 = fma_f32x16(a4_all, b1, c41);
             c42 = fma_f32x16(a4_all, b2, c42);
             c43 = fma_f32x16(a4_all, b3, c43);
-            const f32 a5 = in0[i * 300 + k + 1500];
+            const f32 a5 = in0[i * 300 + k_1 + 1500];
             const f32x16 a5_all = splat_f32x16(a5);
             c50 = fma_f32x16(a5_all, b0, c50);
             c51 = fma_f32x16(a5_all, b1, c51);
@@ -186,10 +200,10 @@ static void fused_matmul_add_relu_0443613a_part(void *context, i64 begin, i64 en
             #pragma GCC unroll 2
             for (i64 j_column = 0; j_column < 64; j_column += 16) {
               const f32x16 sum = load_f32x16(tile + i_row * 64 + j_column);
-              const f32x16 in2_1 = load_f32x16(in2 + j + j_column);
+              const f32x16 in2_1 = load_f32x16(in2 + j_3 + j_column);
               const f32x16 add = sum + in2_1;
               const f32x16 relu = relu_f32x16(add);
-              store_f32x16(relu_out + i * 500 + i_row * 500 + j + j_column, relu);
+              store_f32x16(relu_out + i * 500 + i_row * 500 + j_3 + j_column, relu);
             }
           }
         }
@@ -202,18 +216,18 @@ static void fused_matmul_add_relu_0443613a_part(void *context, i64 begin, i64 en
           f32x16 c11_1 = splat_f32x16(0.0f);
           f32x16 c12_1 = splat_f32x16(0.0f);
           f32x16 c13_1 = splat_f32x16(0.0f);
-          for (i64 k_1 = 0; k_1 < 300; ++k_1) {
-            const f32x16 b0_1 = load_f32x16(in1 + j + k_1 * 500);
-            const f32x16 b1_1 = load_f32x16(in1 + j + k_1 * 500 + 16);
-            const f32x16 b2_1 = load_f32x16(in1 + j + k_1 * 500 + 32);
-            const f32x16 b3_1 = load_f32x16(in1 + j + k_1 * 500 + 48);
-            const f32 a0_1 = in0[i_1 * 300 + k_1];
+          for (i64 k_2 = 0; k_2 < 300; ++k_2) {
+            const f32x16 b0_1 = load_f32x16(panel + j_3 * 304 + k_2 * 64 - column * 304);
+            const f32x16 b1_1 = load_f32x16(panel + j_3 * 304 + k_2 * 64 + 16 - column * 304);
+            const f32x16 b2_1 = load_f32x16(panel + j_3 * 304 + k_2 * 64 + 32 - column * 304);
+            const f32x16 b3_1 = load_f32x16(panel + j_3 * 304 + k_2 * 64 + 48 - column * 304);
+            const f32 a0_1 = in0[i_1 * 300 + k_2];
             const f32x16 a0_all_1 = splat_f32x16(a0_1);
             c00_1 = fma_f32x16(a0_all_1, b0_1, c00_1);
             c01_1 = fma_f32x16(a0_all_1, b1_1, c01_1);
             c02_1 = fma_f32x16(a0_all_1, b2_1, c02_1);
             c03_1 = fma_f32x16(a0_all_1, b3_1, c03_1);
-            const f32 a1_1 = in0[i_1 * 300 + k_1 + 300];
+            const f32 a1_1 = in0[i_1 * 300 + k_2 + 300];
             const f32x16 a1_all_1 = splat_f32x16(a1_1);
             c10_1 = fma_f32x16(a1_all_1, b0_1, c10_1);
             c11_1 = fma_f32x16(a1_all_1, b1_1, c11_1);
@@ -232,15 +246,15 @@ static void fused_matmul_add_relu_0443613a_part(void *context, i64 begin, i64 en
             #pragma GCC unroll 2
             for (i64 j_column_1 = 0; j_column_1 < 64; j_column_1 += 16) {
               const f32x16 sum_1 = load_f32x16(tile + i_row_1 * 64 + j_column_1);
-              const f32x16 in2_2 = load_f32x16(in2 + j + j_column_1);
+              const f32x16 in2_2 = load_f32x16(in2 + j_3 + j_column_1);
               const f32x16 add_1 = sum_1 + in2_2;
               const f32x16 relu_1 = relu_f32x16(add_1);
-              store_f32x16(relu_out + i_1 * 500 + i_row_1 * 500 + j + j_column_1, relu_1);
+              store_f32x16(relu_out + i_1 * 500 + i_row_1 * 500 + j_3 + j_column_1, relu_1);
             }
           }
         }
       }
-      for (i64 j_1 = column + index_floor_divide_i64(index_minimum_i64(column + 128, 500) - column, 64) * 64; j_1 < index_minimum_i64(column + 128, 500); j_1 += 64) {
+      for (i64 j_4 = column + index_floor_divide_i64(index_minimum_i64(column + 128, 500) - column, 64) * 64; j_4 < index_minimum_i64(column + 128, 500); j_4 += 64) {
         for (i64 i_2 = row_start; i_2 < row_start + index_floor_divide_i64(index_minimum_i64(row_start + 192, 200) - row_start, 6) * 6; i_2 += 6) {
           f32x16 c00_2 = splat_f32x16(0.0f);
           f32x16 c01_2 = splat_f32x16(0.0f);
@@ -266,42 +280,42 @@ static void fused_matmul_add_relu_0443613a_part(void *context, i64 begin, i64 en
           f32x16 c51_1 = splat_f32x16(0.0f);
           f32x16 c52_1 = splat_f32x16(0.0f);
           f32x16 c53_1 = splat_f32x16(0.0f);
-          for (i64 k_2 = 0; k_2 < 300; ++k_2) {
-            const f32x16 b0_2 = load_f32x16(in1 + j_1 + k_2 * 500);
-            const f32x16 b1_2 = load_f32x16(in1 + j_1 + k_2 * 500 + 16);
-            const f32x16 b2_2 = load_f32x16(in1 + j_1 + k_2 * 500 + 32);
-            const f32x16 b3_2 = load_first_f32x16(in1 + j_1 + k_2 * 500 + 48, 4);
-            const f32 a0_2 = in0[i_2 * 300 + k_2];
+          for (i64 k_3 = 0; k_3 < 300; ++k_3) {
+            const f32x16 b0_2 = load_f32x16(panel + j_4 * 304 + k_3 * 64 - column * 304);
+            const f32x16 b1_2 = load_f32x16(panel + j_4 * 304 + k_3 * 64 + 16 - column * 304);
+            const f32x16 b2_2 = load_f32x16(panel + j_4 * 304 + k_3 * 64 + 32 - column * 304);
+            const f32x16 b3_2 = load_first_f32x16(panel + j_4 * 304 + k_3 * 64 + 48 - column * 304, 4);
+            const f32 a0_2 = in0[i_2 * 300 + k_3];
             const f32x16 a0_all_2 = splat_f32x16(a0_2);
             c00_2 = fma_f32x16(a0_all_2, b0_2, c00_2);
             c01_2 = fma_f32x16(a0_all_2, b1_2, c01_2);
             c02_2 = fma_f32x16(a0_all_2, b2_2, c02_2);
             c03_2 = fma_f32x16(a0_all_2, b3_2, c03_2);
-            const f32 a1_2 = in0[i_2 * 300 + k_2 + 300];
+            const f32 a1_2 = in0[i_2 * 300 + k_3 + 300];
             const f32x16 a1_all_2 = splat_f32x16(a1_2);
             c10_2 = fma_f32x16(a1_all_2, b0_2, c10_2);
             c11_2 = fma_f32x16(a1_all_2, b1_2, c11_2);
             c12_2 = fma_f32x16(a1_all_2, b2_2, c12_2);
             c13_2 = fma_f32x16(a1_all_2, b3_2, c13_2);
-            const f32 a2_1 = in0[i_2 * 300 + k_2 + 600];
+            const f32 a2_1 = in0[i_2 * 300 + k_3 + 600];
             const f32x16 a2_all_1 = splat_f32x16(a2_1);
             c20_1 = fma_f32x16(a2_all_1, b0_2, c20_1);
             c21_1 = fma_f32x16(a2_all_1, b1_2, c21_1);
             c22_1 = fma_f32x16(a2_all_1, b2_2, c22_1);
             c23_1 = fma_f32x16(a2_all_1, b3_2, c23_1);
-            const f32 a3_1 = in0[i_2 * 300 + k_2 + 900];
+            const f32 a3_1 = in0[i_2 * 300 + k_3 + 900];
             const f32x16 a3_all_1 = splat_f32x16(a3_1);
             c30_1 = fma_f32x16(a3_all_1, b0_2, c30_1);
             c31_1 = fma_f32x16(a3_all_1, b1_2, c31_1);
             c32_1 = fma_f32x16(a3_all_1, b2_2, c32_1);
             c33_1 = fma_f32x16(a3_all_1, b3_2, c33_1);
-            const f32 a4_1 = in0[i_2 * 300 + k_2 + 1200];
+            const f32 a4_1 = in0[i_2 * 300 + k_3 + 1200];
             const f32x16 a4_all_1 = splat_f32x16(a4_1);
             c40_1 = fma_f32x16(a4_all_1, b0_2, c40_1);
             c41_1 = fma_f32x16(a4_all_1, b1_2, c41_1);
             c42_1 = fma_f32x16(a4_all_1, b2_2, c42_1);
             c43_1 = fma_f32x16(a4_all_1, b3_2, c43_1);
-            const f32 a5_1 = in0[i_2 * 300 + k_2 + 1500];
+            const f32 a5_1 = in0[i_2 * 300 + k_3 + 1500];
             const f32x16 a5_all_1 = splat_f32x16(a5_1);
             c50_1 = fma_f32x16(a5_all_1, b0_2, c50_1);
             c51_1 = fma_f32x16(a5_all_1, b1_2, c51_1);
@@ -336,17 +350,17 @@ static void fused_matmul_add_relu_0443613a_part(void *context, i64 begin, i64 en
             #pragma GCC unroll 2
             for (i64 j_column_2 = 0; j_column_2 < 48; j_column_2 += 16) {
               const f32x16 sum_2 = load_f32x16(tile + i_row_2 * 64 + j_column_2);
-              const f32x16 in2_3 = load_f32x16(in2 + j_1 + j_column_2);
+              const f32x16 in2_3 = load_f32x16(in2 + j_4 + j_column_2);
               const f32x16 add_2 = sum_2 + in2_3;
               const f32x16 relu_2 = relu_f32x16(add_2);
-              store_f32x16(relu_out + i_2 * 500 + i_row_2 * 500 + j_1 + j_column_2, relu_2);
+              store_f32x16(relu_out + i_2 * 500 + i_row_2 * 500 + j_4 + j_column_2, relu_2);
             }
             for (i64 j_column_3 = 48; j_column_3 < 52; j_column_3 += 16) {
               const f32x16 sum_3 = load_first_f32x16(tile + i_row_2 * 64 + j_column_3, 4);
-              const f32x16 in2_4 = load_first_f32x16(in2 + j_1 + j_column_3, 4);
+              const f32x16 in2_4 = load_first_f32x16(in2 + j_4 + j_column_3, 4);
               const f32x16 add_3 = sum_3 + in2_4;
               const f32x16 relu_3 = relu_f32x16(add_3);
-              store_first_f32x16(relu_out + i_2 * 500 + i_row_2 * 500 + j_1 + j_column_3, 4, relu_3);
+              store_first_f32x16(relu_out + i_2 * 500 + i_row_2 * 500 + j_4 + j_column_3, 4, relu_3);
             }
           }
         }
@@ -359,18 +373,18 @@ static void fused_matmul_add_relu_0443613a_part(void *context, i64 begin, i64 en
           f32x16 c11_3 = splat_f32x16(0.0f);
           f32x16 c12_3 = splat_f32x16(0.0f);
           f32x16 c13_3 = splat_f32x16(0.0f);
-          for (i64 k_3 = 0; k_3 < 300; ++k_3) {
-            const f32x16 b0_3 = load_f32x16(in1 + j_1 + k_3 * 500);
-            const f32x16 b1_3 = load_f32x16(in1 + j_1 + k_3 * 500 + 16);
-            const f32x16 b2_3 = load_f32x16(in1 + j_1 + k_3 * 500 + 32);
-            const f32x16 b3_3 = load_first_f32x16(in1 + j_1 + k_3 * 500 + 48, 4);
-            const f32 a0_3 = in0[i_3 * 300 + k_3];
+          for (i64 k_4 = 0; k_4 < 300; ++k_4) {
+            const f32x16 b0_3 = load_f32x16(panel + j_4 * 304 + k_4 * 64 - column * 304);
+            const f32x16 b1_3 = load_f32x16(panel + j_4 * 304 + k_4 * 64 + 16 - column * 304);
+            const f32x16 b2_3 = load_f32x16(panel + j_4 * 304 + k_4 * 64 + 32 - column * 304);
+            const f32x16 b3_3 = load_first_f32x16(panel + j_4 * 304 + k_4 * 64 + 48 - column * 304, 4);
+            const f32 a0_3 = in0[i_3 * 300 + k_4];
             const f32x16 a0_all_3 = splat_f32x16(a0_3);
             c00_3 = fma_f32x16(a0_all_3, b0_3, c00_3);
             c01_3 = fma_f32x16(a0_all_3, b1_3, c01_3);
             c02_3 = fma_f32x16(a0_all_3, b2_3, c02_3);
             c03_3 = fma_f32x16(a0_all_3, b3_3, c03_3);
-            const f32 a1_3 = in0[i_3 * 300 + k_3 + 300];
+            const f32 a1_3 = in0[i_3 * 300 + k_4 + 300];
             const f32x16 a1_all_3 = splat_f32x16(a1_3);
             c10_3 = fma_f32x16(a1_all_3, b0_3, c10_3);
             c11_3 = fma_f32x16(a1_all_3, b1_3, c11_3);
@@ -389,17 +403,17 @@ static void fused_matmul_add_relu_0443613a_part(void *context, i64 begin, i64 en
             #pragma GCC unroll 2
             for (i64 j_column_4 = 0; j_column_4 < 48; j_column_4 += 16) {
               const f32x16 sum_4 = load_f32x16(tile + i_row_3 * 64 + j_column_4);
-              const f32x16 in2_5 = load_f32x16(in2 + j_1 + j_column_4);
+              const f32x16 in2_5 = load_f32x16(in2 + j_4 + j_column_4);
               const f32x16 add_4 = sum_4 + in2_5;
               const f32x16 relu_4 = relu_f32x16(add_4);
-              store_f32x16(relu_out + i_3 * 500 + i_row_3 * 500 + j_1 + j_column_4, relu_4);
+              store_f32x16(relu_out + i_3 * 500 + i_row_3 * 500 + j_4 + j_column_4, relu_4);
             }
             for (i64 j_column_5 = 48; j_column_5 < 52; j_column_5 += 16) {
               const f32x16 sum_5 = load_first_f32x16(tile + i_row_3 * 64 + j_column_5, 4);
-              const f32x16 in2_6 = load_first_f32x16(in2 + j_1 + j_column_5, 4);
+              const f32x16 in2_6 = load_first_f32x16(in2 + j_4 + j_column_5, 4);
               const f32x16 add_5 = sum_5 + in2_6;
               const f32x16 relu_5 = relu_f32x16(add_5);
-              store_first_f32x16(relu_out + i_3 * 500 + i_row_3 * 500 + j_1 + j_column_5, 4, relu_5);
+              store_first_f32x16(relu_out + i_3 * 500 + i_row_3 * 500 + j_4 + j_column_5, 4, relu_5);
             }
           }
         }
@@ -408,13 +422,13 @@ static void fused_matmul_add_relu_0443613a_part(void *context, i64 begin, i64 en
   }
 }
 
-static void fused_matmul_add_relu_0443613a(const Runtime *runtime, const fused_matmul_add_relu_0443613a_args &args) {
-  parallel(runtime, fused_matmul_add_relu_0443613a_part, const_cast<fused_matmul_add_relu_0443613a_args *>(&args), 4, 2);
+static void fused_matmul_add_relu_aa88f849(const Runtime *runtime, const fused_matmul_add_relu_aa88f849_args &args) {
+  parallel(runtime, fused_matmul_add_relu_aa88f849_part, const_cast<fused_matmul_add_relu_aa88f849_args *>(&args), 4, 2);
 }
 
-extern "C" int run_7e74ecd2f582(char *const *buffers, const long *sizes, const Runtime *runtime) {
+extern "C" int run_b1c4ede3c970(char *const *buffers, const long *sizes, const Runtime *runtime) {
   int status = 0;
   // input_0, input_1, input_2 -> relu_5
-  fused_matmul_add_relu_0443613a(runtime, {(const f32 *)buffers[0], (const f32 *)buffers[1], (const f32 *)buffers[2], (f32 *)buffers[3]});
+  fused_matmul_add_relu_aa88f849(runtime, {(const f32 *)buffers[0], (const f32 *)buffers[1], (const f32 *)buffers[2], (f32 *)buffers[3]});
   return status;
 }

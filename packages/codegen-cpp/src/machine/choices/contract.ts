@@ -20,6 +20,8 @@ export interface ContractChoices {
   readonly panelBytes: number;
   readonly windowBytes: number;
   readonly panels: number;
+  readonly wideUnitBytes: number;
+  readonly wideUnit: { readonly bytes: number; readonly depth: number };
   readonly panelVectors: number;
   readonly panelRows: number;
   readonly prefetchedPanelRows: number;
@@ -27,7 +29,7 @@ export interface ContractChoices {
   readonly keptRowBytes: number;
   readonly streamedRows: number;
   readonly streamedBytes: number;
-  readonly streamedDepth: number;
+  readonly streamedDepth: { readonly cached: number; readonly memory: number };
   readonly chainBytes: number;
   readonly chainSumRows: number;
   readonly chainPanelDepth: number;
@@ -36,6 +38,7 @@ export interface ContractChoices {
   readonly dotColumns: number;
   readonly rowColumns: number;
   readonly stateRows: number;
+  readonly productHints: readonly number[];
 }
 
 const gemm = rowsOf('gemm', 'GEMM 64', 'GEMM 256', 'GEMM 512', 'GEMM 1024', 'GEMM 2048');
@@ -96,7 +99,7 @@ export const contractChoices: ChoiceTable<ContractChoices> = {
     unit: 'bytes',
     trades: 'packing reads and writes the operand once more, and then streams it.',
     measure: gemm,
-    value: 1 << 20,
+    value: ({ caches }) => caches.second / 2,
   },
   panelBytes: {
     doc: 'Bytes of the panels of a unit, which lie on the stack of its thread.',
@@ -114,6 +117,21 @@ export const contractChoices: ChoiceTable<ContractChoices> = {
     value: ({ caches }) => Math.min(caches.second / 4, 512 << 10),
   },
   panels: { doc: 'Panels of a unit at most.', unit: 'panels', trades: 'as panelBytes.', measure: gemm, value: 4 },
+  wideUnitBytes: {
+    doc: 'From which size of the first operand on units are wide, and its rows are packed.',
+    unit: 'bytes',
+    trades: 'each unit reads all rows, from memory where no cache holds them; packing them costs more than a cache.',
+    measure: rowsOf('gemm', 'GEMM 4096'),
+    value: ({ caches }) => caches.last,
+  },
+  wideUnit: {
+    doc: 'Bytes of the panels of a wide unit, which lie on the stack of its thread, and points of the reduced axis per block there; half of those of 8-byte elements.',
+    unit: 'bytes, points',
+    trades:
+      'more panels read the rows less often; shorter blocks store sums more often, and leave room for more panels.',
+    measure: rowsOf('gemm', 'GEMM 4096'),
+    value: { bytes: 768 << 10, depth: 384 },
+  },
   panelVectors: {
     doc: 'Vectors of columns in a panel of a matrix that is packed once for all calls.',
     unit: 'vectors',
@@ -155,7 +173,6 @@ export const contractChoices: ChoiceTable<ContractChoices> = {
     trades: 'each tile of rows reads what the one before it has read; more rows are worth a panel.',
     measure: decode,
     value: 16,
-    families: { zen: { value: 8, because: 'its prefetcher follows fewer rows at a time' } },
   },
   streamedBytes: {
     doc: 'From which size on such an operand is large.',
@@ -165,11 +182,12 @@ export const contractChoices: ChoiceTable<ContractChoices> = {
     value: ({ caches }) => 2 * caches.second,
   },
   streamedDepth: {
-    doc: 'Points of the reduced axis per block there.',
+    doc: 'Points of the reduced axis per block there, where the last-level cache holds the operand and where it does not.',
     unit: 'points',
     trades: 'longer blocks store sums less often; hardware follows so many rows at a time.',
     measure: decode,
-    value: 16,
+    value: { cached: 16, memory: 16 },
+    families: { zen: { value: { cached: 16, memory: 8 }, because: 'its prefetcher follows fewer rows of memory' } },
   },
   chainBytes: {
     doc: 'Bytes of the rows between two products that are computed a block of rows at a time.',
@@ -229,5 +247,12 @@ export const contractChoices: ChoiceTable<ContractChoices> = {
       'a panel of what is computed is stored, transposed and read again; more sums than half of the registers are spilled.',
     measure: rowsOf('gemm', 'decode int4, 8 rows'),
     value: 8,
+  },
+  productHints: {
+    doc: 'Sizes to reckon with where the second operand of a product has symbolic sizes, with a kernel for each: as `multiKernelHints`, which comes first.',
+    unit: 'points',
+    trades: 'what pays for large operands costs small ones; each is a kernel to compile.',
+    measure: rowsOf('choices', 'product of 1024 of symbolic sizes'),
+    value: [128, 1024],
   },
 };

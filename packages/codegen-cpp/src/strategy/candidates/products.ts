@@ -9,8 +9,8 @@ import type { ChoicePatch } from '../../machine/choices.ts';
 import type { RegisterTile } from '../../machine/choices/contract.ts';
 import type { Isa } from '../../machine/isa.ts';
 import type { CpuTarget } from '../../machine/target.ts';
-import { stepAlong } from '../contract/plan.ts';
-import type { Contract } from '../contract/plan.ts';
+import { stepAlong } from '../contract/oriented.ts';
+import type { Contract } from '../contract/oriented.ts';
 import { anyOf, candidatesOf, never, parameter, scaled, volumeOf } from './parameter.ts';
 import type { ChoiceParameter, SearchSpace } from './parameter.ts';
 
@@ -107,6 +107,7 @@ function parametersOf(products: readonly Contract[], target: CpuTarget): readonl
   return [
     tileParameter(target, choices.registerTiles[target.isa]),
     parameter('packedBytes', [{ packedBytes: 0 }], [{ packedBytes: never }]),
+    parameter('wideUnitBytes', [{ wideUnitBytes: 0 }], [{ wideUnitBytes: never }]),
     scaled('contractDepth', [4, 2, 0.5, 0.25], (factor) => ({ contractDepth: contractDepth / factor })),
     parameter(
       'panels',

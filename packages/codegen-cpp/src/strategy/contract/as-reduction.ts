@@ -13,8 +13,8 @@ import { scalarLoop, wholeRange } from '../write/loops.ts';
 import type { Nest } from '../write/nest.ts';
 import { writeRegions } from '../write/regions.ts';
 import { operandName } from './operands.ts';
-import { fuses, stepAlong } from './plan.ts';
-import type { Operand, Oriented } from './plan.ts';
+import { fuses, stepAlong } from './oriented.ts';
+import type { Operand, Oriented } from './oriented.ts';
 import { pointsOf, positionIn } from './points.ts';
 
 export function writeAsReduction(nest: Nest, given: Oriented): void {

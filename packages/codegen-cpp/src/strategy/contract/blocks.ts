@@ -16,8 +16,9 @@ import type { DepthBlock, Packed, PanelMemory, Product, Target } from './operand
 import { blockSize, packA, packB } from './pack.ts';
 import { eachPanel, rowTiles } from './panel-tiles.ts';
 import type { Block, PanelPart } from './panel-tiles.ts';
-import { volume } from './plan.ts';
-import type { Oriented, ProductPlan } from './plan.ts';
+import { volume } from './oriented.ts';
+import type { Oriented } from './oriented.ts';
+import type { ProductPlan } from './plan.ts';
 import { coordinatesAt, pointsOf, nameBelow } from './points.ts';
 import { turnedEpilogue } from './turned.ts';
 

@@ -21,7 +21,8 @@ import { whereFinite } from './chain-finite.ts';
 import type { FiniteCheck } from './chain-finite.ts';
 import type { Chain } from './chain-plan.ts';
 import type { AxisPart } from './in-threads.ts';
-import type { Oriented, ProductPlan } from './plan.ts';
+import type { Oriented } from './oriented.ts';
+import type { ProductPlan } from './plan.ts';
 import { nameBelow } from './points.ts';
 
 /** Columns from the first that counts to the end of those that do. */

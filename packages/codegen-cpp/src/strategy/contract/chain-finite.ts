@@ -12,8 +12,8 @@ import type { Vector } from '../write/loops.ts';
 import type { Nest } from '../write/nest.ts';
 import { inThreads } from './in-threads.ts';
 import { batchOfB, converted, operandName, placeAt, wholePoint } from './operands.ts';
-import { stepAlong } from './plan.ts';
-import type { Oriented } from './plan.ts';
+import { stepAlong } from './oriented.ts';
+import type { Oriented } from './oriented.ts';
 import { coordinatesAt, pointsOf, positionIn } from './points.ts';
 
 export interface FiniteCheck {

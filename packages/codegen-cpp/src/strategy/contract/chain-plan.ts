@@ -10,8 +10,9 @@ import { nodeAt } from '../plan/planning.ts';
 import type { Planning } from '../plan/planning.ts';
 import { moderateValues } from './chain-values.ts';
 import type { MapNode } from './epilogue.ts';
-import { orient, planProduct } from './plan.ts';
-import type { Contract } from './plan.ts';
+import { orient } from './oriented.ts';
+import { planProduct } from './plan.ts';
+import type { Contract } from './oriented.ts';
 
 export interface ProductStep {
   readonly kind: 'product';

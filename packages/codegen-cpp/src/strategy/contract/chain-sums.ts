@@ -12,8 +12,10 @@ import type { Chain } from './chain-plan.ts';
 import type { AxisPart } from './in-threads.ts';
 import { placeAt, resultOf, wholePoint } from './operands.ts';
 import type { Target } from './operands.ts';
-import { orient, planProduct, stepAlong } from './plan.ts';
-import type { Contract, Operand, Oriented, ProductPlan } from './plan.ts';
+import { orient, stepAlong } from './oriented.ts';
+import { planProduct } from './plan.ts';
+import type { Contract, Operand, Oriented } from './oriented.ts';
+import type { ProductPlan } from './plan.ts';
 import { nameBelow } from './points.ts';
 
 /** A product that sums over rows, with what it has of them at a time as all that it sums over. */

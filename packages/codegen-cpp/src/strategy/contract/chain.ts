@@ -39,8 +39,10 @@ import type { AxisPart } from './in-threads.ts';
 import { batchOfB, resultOf, wholePoint } from './operands.ts';
 import type { PanelMemory, Product } from './operands.ts';
 import { packB } from './pack.ts';
-import { orient, planProduct, volume } from './plan.ts';
-import type { Contract, Oriented, ProductPlan } from './plan.ts';
+import { orient, volume } from './oriented.ts';
+import { planProduct } from './plan.ts';
+import type { Contract, Oriented } from './oriented.ts';
+import type { ProductPlan } from './plan.ts';
 import { coordinatesAt, nameBelow, pointsOf, positionIn } from './points.ts';
 
 /** A product of a chain, with the panels of its second operand where these are packed before. */

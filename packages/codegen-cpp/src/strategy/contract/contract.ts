@@ -22,8 +22,9 @@ import { writeBlocks } from './blocks.ts';
 import { writeChain } from './chain.ts';
 import { writeDots } from './dot.ts';
 import type { Followed } from './epilogue.ts';
-import { formOf, orient, planProduct } from './plan.ts';
-import type { Contract } from './plan.ts';
+import { orient } from './oriented.ts';
+import { formOf, planProduct } from './plan.ts';
+import type { Contract } from './oriented.ts';
 
 export function writeContract(nest: Nest): void {
   const products = nest.group.nodes.filter((node) => node.kind === 'contract');

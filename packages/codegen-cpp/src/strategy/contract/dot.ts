@@ -22,8 +22,8 @@ import type { Vector } from '../write/loops.ts';
 import type { Nest } from '../write/nest.ts';
 import { converted, placeAt, resultOf } from './operands.ts';
 import type { Product } from './operands.ts';
-import { fuses, stepAlong, volume } from './plan.ts';
-import type { Operand, Oriented } from './plan.ts';
+import { fuses, stepAlong, volume } from './oriented.ts';
+import type { Operand, Oriented } from './oriented.ts';
 
 export function writeDots(nest: Nest, oriented: Oriented): void {
   const { writer } = nest;

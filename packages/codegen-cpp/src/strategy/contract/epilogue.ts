@@ -14,7 +14,7 @@ import type { Nest } from '../write/nest.ts';
 import { writeMap, writeResult } from '../write/results.ts';
 import { converted } from './operands.ts';
 import type { Product, Tile } from './operands.ts';
-import type { Contract } from './plan.ts';
+import type { Contract } from './oriented.ts';
 
 export type MapNode = LoopNode & { readonly kind: 'map' };
 

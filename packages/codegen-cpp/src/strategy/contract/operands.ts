@@ -7,8 +7,9 @@ import type { Axis, ContractOperand, Index, Value } from '@tsinductor/ir';
 import type { Nest } from '../write/nest.ts';
 import type { Runs } from '../write/runs.ts';
 import type { Epilogue } from './epilogue.ts';
-import { stepAlong } from './plan.ts';
-import type { Contract, Oriented, ProductPlan } from './plan.ts';
+import { stepAlong } from './oriented.ts';
+import type { Contract, Oriented } from './oriented.ts';
+import type { ProductPlan } from './plan.ts';
 
 /** Where a packed operand lies: element (x, k) at base + x * step + k * depthStep. */
 export interface Packed {

@@ -14,8 +14,8 @@ import { runsWithin } from '../write/runs.ts';
 import type { AxisPart } from './in-threads.ts';
 import { converted, operandName, placeAt, productAt } from './operands.ts';
 import type { Packed, Product } from './operands.ts';
-import { stepAlong } from './plan.ts';
-import type { Operand } from './plan.ts';
+import { stepAlong } from './oriented.ts';
+import type { Operand } from './oriented.ts';
 
 interface Packing {
   readonly product: Product;

@@ -13,7 +13,7 @@ import type { Epilogue } from './epilogue.ts';
 import { converted, operandName, placeAt, productAt, spanOf } from './operands.ts';
 import type { Product, Tile } from './operands.ts';
 import { panelPrefetch } from './panel-prefetch.ts';
-import { fuses } from './plan.ts';
+import { fuses } from './oriented.ts';
 import type { ProductPlan } from './plan.ts';
 import { coordinatesAt, pointsOf } from './points.ts';
 

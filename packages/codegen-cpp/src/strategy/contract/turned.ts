@@ -13,7 +13,8 @@ import { finishSums } from './epilogue.ts';
 import type { Band, Epilogue, MapNode } from './epilogue.ts';
 import type { AxisPart } from './in-threads.ts';
 import type { Product } from './operands.ts';
-import type { Oriented, ProductPlan } from './plan.ts';
+import type { Oriented } from './oriented.ts';
+import type { ProductPlan } from './plan.ts';
 
 /** Rows of a band at most: a few vectors, so that few of them are partial, and no more than stays in the first-level cache. */
 const MOST_ROWS = 64;
