@@ -106,5 +106,13 @@ export const profilingEffects = {
       true,
       true,
     ]);
+    // Of kernels for different sizes the one that ran is measured.
+    const square = compiledWith((x: Tensor) => x.matmul(x), { dynamic: true, cpp: { enableKernelProfile: true } });
+    performance.clearMeasures();
+    for (const size of [40, 400, 50]) square(randn([size, size]));
+    const [small, large, again, ...others] = performance.getEntriesByType('measure').map(({ name }) => name);
+    performance.clearMeasures();
+    expect(again).toBe(small);
+    expect([large === small, others]).toEqual([false, []]);
   },
 } satisfies Record<string, Effect>;

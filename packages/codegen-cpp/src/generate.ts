@@ -18,6 +18,7 @@ import {
   safeName,
   truncateDivisions,
   variantsOf,
+  withoutHints,
 } from '@tsinductor/codegen';
 import type {
   ConstantsLayout,
@@ -181,7 +182,7 @@ class Generator {
 
   /** Keeps no statements: those of all kernels together would be most of what is in memory. */
   #write(alone: LoneGroup): WrittenKernel {
-    const kernel = kernelStages().run(alone, this.#binding, this.#watch);
+    const kernel = withoutHints(alone, kernelStages().run(alone, this.#binding, this.#watch));
     const { buffers, sizes, notes, decisions = [], origins } = kernel;
     const limits = this.#target.positions === 'assumed' ? indexLimits(kernel) : [];
     return { buffers, sizes, notes, decisions, origins, indexLimits: limits, printed: this.#print(kernel) };

@@ -15,6 +15,7 @@ import {
   printKernel,
   rangeText,
   variantsOf,
+  withoutHints,
 } from '@tsinductor/codegen';
 import type { ConstantsLayout, Layout, LoneGroup, Naming, PrintedKernel, SizeRange } from '@tsinductor/codegen';
 import { indexLimits, int, multiply, visitStatements } from '@tsinductor/ir';
@@ -194,7 +195,8 @@ class Generator {
 
   /** Keeps no statements: those of all kernels together would be most of what is in memory. */
   #write(alone: LoneGroup): WrittenGroup {
-    const { kernels, workspaces } = kernelStages().run(alone, this.#target, this.#watch);
+    const bound = kernelStages().run(alone, this.#target, this.#watch);
+    const { kernels, workspaces } = withoutHints(alone, bound);
     return { kernels: kernels.map((kernel) => this.#writeKernel(kernel)), workspaces };
   }
 

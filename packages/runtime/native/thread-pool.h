@@ -40,7 +40,7 @@ constexpr int spins = 20000;          // 0.4 to 1 ms: longer than the gap betwee
 constexpr int piecesPerThread = 16;   // of long jobs, so that a slow thread costs a sixteenth of its share at most
 constexpr int longJob = 4;            // grains per thread from which on a job is cut finer than one chunk per thread; codegen-cpp's `chunks.several`
 constexpr int shortJob = 32;          // grains per thread up to which a job's elements may lie in the threads' own caches
-constexpr size_t leastStackBytes = 1 << 20;
+constexpr size_t leastStackBytes = 2 << 20;
 
 struct Job {
   Body body;
@@ -178,7 +178,7 @@ inline void startWorkers() {
   sigset_t all, before;
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &before);
-  // Kernels keep blocks of some hundred KB on the stack, for which not every C library's default has room.
+  // Kernels keep blocks of up to a MB on the stack, for which not every C library's default has room.
   pthread_attr_t attributes;
   pthread_attr_init(&attributes);
   size_t stack = 0;

@@ -21,7 +21,7 @@ export interface CpuTarget {
   /** Whether reductions to few results and scans of few rows may be computed in chunks, and in how many at least; yes, any, if absent. */
   readonly splitReductions?: boolean;
   readonly leastSplits?: number;
-  /** What to reckon with for symbolic sizes, with a kernel for each; by their ranges, if absent or empty. */
+  /** What to reckon with for symbolic sizes, with a kernel for each; strategy/size-hints decides, if absent or empty. */
   readonly sizeHints?: readonly number[];
   /** Whether the entry clocks its kernels, in a block that is given behind the workspace; no, if absent. */
   readonly clocks?: boolean;

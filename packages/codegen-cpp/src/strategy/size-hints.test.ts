@@ -36,6 +36,13 @@ test('large ones are packed, small ones are not', () => {
   expect(text.match(/if \(\(double\).* \{/g)).toHaveLength(2);
 });
 
+test('kernels that come out equal are one, and have one name whatever hints there are', () => {
+  const namesFor = (sizeHints: readonly number[]): readonly string[] =>
+    generateCpp(symbolic(40, 30, 20).schedule, { ...target, threads: 2, sizeHints }).kernels.map(({ name }) => name);
+  expect(namesFor([1000, 1001])).toHaveLength(1);
+  expect(namesFor([4096, 8192])).toEqual(namesFor([8192]));
+});
+
 const isas = hasCompiler() ? runnable<Isa>(['avx512', 'avx2'], (isa) => isa) : [];
 if (isas.length === 0) process.stderr.write('kernels for sizes in compiled code skipped: no g++, or no vectors\n');
 

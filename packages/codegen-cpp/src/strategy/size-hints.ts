@@ -1,4 +1,4 @@
-// What is reckoned with for symbolic sizes: what the settings say, and for a matrix product whose second operand may be small or large, two sizes.
+// What is reckoned with for symbolic sizes: what the settings say, and for a matrix product that may be small or large, two sizes.
 import { staticValue } from '@tsinductor/codegen';
 import type { Group, LoopNode } from '@tsinductor/ir';
 import { choicesFor } from '../machine/choices.ts';
@@ -11,7 +11,7 @@ export function sizeHintsOf({ nodes }: Group, target: CpuTarget): readonly numbe
   return products.length === 1 && products.every(isOfAnySize) ? choicesFor(target).productHints : [];
 }
 
-/** Whether neither operand's size is known, so that either may be read in place or be packed: a chain of products packs anyway. */
+/** Whether at least two sizes are symbols, so that operands may be read in place or be packed. */
 function isOfAnySize({ m, n, over }: LoopNode & { readonly kind: 'contract' }): boolean {
   const unknown = [m, n, ...over].filter(({ extent }) => staticValue(extent) === undefined);
   return unknown.length >= 2;

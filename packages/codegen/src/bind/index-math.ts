@@ -93,9 +93,9 @@ export const staticValue = (index: Index): number | undefined => (index.kind ===
 
 /** What to reckon with for an index that may be symbolic. */
 export function typicalValue(index: Index): number {
-  const reckoned = reckonedValue(index);
-  if (reckoned !== undefined) return reckoned;
+  const reckoned = index.kind === 'int' ? undefined : reckonedValue(index);
   const { min, max } = rangeOf(index);
+  if (reckoned !== undefined) return Math.min(max ?? Infinity, Math.max(min ?? 0, reckoned));
   if (max !== null && max < 4096) return max;
   return Math.max(min ?? 0, 256);
 }
@@ -108,7 +108,9 @@ function reckonedValue(index: Index): number | undefined {
   const values = indexOperands(index).map(reckonedValue);
   const known = values.filter((value) => value !== undefined);
   if (known.length < values.length) return undefined;
-  const [first = 0, second = 1] = known;
+  const [first = 0, divisor = 1] = known;
+  // Divisors are positive for all sizes that there can be.
+  const second = Math.max(1, divisor);
   switch (index.kind) {
     case 'sum':
       return known.reduce((left, right) => left + right, 0);

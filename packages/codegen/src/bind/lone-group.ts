@@ -52,6 +52,8 @@ export interface LoneGroup {
   readonly buffers: readonly BufferId[];
   /** From which element on it stands for that. */
   readonly starts: readonly number[];
+  /** Whether its sizes say what they are to be reckoned with (bind/size-hints); not, if absent. */
+  readonly isReckoned?: true;
 }
 
 export function loneGroup(group: Group, source: GroupSource): LoneGroup {

@@ -4,7 +4,7 @@ import { add, axisIndex, floorDivide, int, multiply } from '@tsinductor/ir';
 import type { Index } from '@tsinductor/ir';
 import { typicalValue } from './index-math.ts';
 import type { LoneGroup } from './lone-group.ts';
-import { rangeTest, rangeText, variantsOf } from './size-hints.ts';
+import { rangeTest, rangeText, variantsOf, withoutHints } from './size-hints.ts';
 
 const size = (name: string, max: number | null = null): Index => ({ kind: 'size', name, min: 2, max });
 
@@ -42,6 +42,7 @@ test('every size is reckoned with as the hint, within its bounds', () => {
   expect(large && extentsOf(large.alone)).toEqual([400, 301, 100]);
   expect(new Set([small?.alone.key, large?.alone.key, 'key']).size).toBe(3);
   expect(small?.alone.schedule.groups[0]).toBe(small?.alone.group);
+  expect(small && withoutHints(small.alone, small.alone.group)).toEqual(groupOf(extents).group);
   expect(typicalValue(axisIndex({ name: 'i', extent: size('s0') }))).toBe(256);
 });
 
@@ -52,6 +53,14 @@ test('nothing is chosen where there are no hints, or no sizes', () => {
   expect(variantsOf(fixed, [64, 256])).toEqual([{ alone: fixed }]);
   const [only, ...others] = variantsOf(alone, [500]);
   expect([only?.range, others.length, only && extentsOf(only.alone)]).toEqual([undefined, 0, [500]]);
+});
+
+test('what is reckoned with lies in the range of the expression, and borders are finite', () => {
+  const [one] = variantsOf(groupOf([add(size('s0'), int(-4)), floorDivide(int(8), size('s0'))]), [1]);
+  expect(one && extentsOf(one.alone)).toEqual([-2, 4]);
+  const many = Array.from({ length: 40 }, (_, index) => size(`s${String(index)}`));
+  const [first] = variantsOf(groupOf(many), [2 ** 50, 2 ** 52]);
+  expect(first?.range?.below).toBe(Number.MAX_VALUE);
 });
 
 test('ranges in a program and for people', () => {

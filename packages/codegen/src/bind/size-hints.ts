@@ -49,7 +49,7 @@ export function variantsOf(alone: LoneGroup, hints: readonly number[]): readonly
   if (sizes.length === 0) return [{ alone }];
   return ordered.map((hint, position) => {
     const border = (index: number): number =>
-      Math.ceil((at(ordered, index) * at(ordered, index + 1)) ** (sizes.length / 2));
+      Math.min(Number.MAX_VALUE, Math.ceil((at(ordered, index) * at(ordered, index + 1)) ** (sizes.length / 2)));
     const from = position === 0 ? 0 : border(position - 1);
     const below = position === ordered.length - 1 ? null : border(position);
     return { alone: reckonedWith(alone, hint), ...(ordered.length > 1 && { range: { sizes, from, below } }) };
@@ -62,8 +62,12 @@ function reckonedWith(alone: LoneGroup, hint: number): LoneGroup {
     ...size,
     typical: Math.min(size.max ?? hint, Math.max(size.min, hint)),
   }));
-  return { ...alone, group, schedule, key: `${key} ${String(hint)}` };
+  return { ...alone, group, schedule, key: `${key} ${String(hint)}`, isReckoned: true };
 }
+
+/** What was bound of a group, without what its sizes were reckoned with: kernels that came out equal are equal then. */
+export const withoutHints = <Bound>({ isReckoned }: LoneGroup, bound: Bound): Bound =>
+  isReckoned === true ? withSizes(bound, ({ kind, name, min, max }) => ({ kind, name, min, max })) : bound;
 
 /** The names of the sizes that occur, in order. */
 function namesIn(value: unknown): readonly string[] {

@@ -29,7 +29,9 @@ export const targetOf = (machine: NativeMachine, config: Config): CpuTarget => (
 const positionsOf = ({ assume32BitIndexing }: Config): Positions => (assume32BitIndexing ? 'assumed' : 'proven');
 
 /** What the settings say of code for CUDA devices. */
-export const cudaOptionsOf = (config: Config): Pick<CudaTarget, 'positions' | 'sizeHints' | 'matrix' | 'sharedLimit'> => {
+export const cudaOptionsOf = (
+  config: Config,
+): Pick<CudaTarget, 'positions' | 'sizeHints' | 'matrix' | 'sharedLimit'> => {
   const { cutlassOpAllowlistRegex, cutlassOpDenylistRegex, cutlassBackendMinGemmSize, sharedMemoryLimit } = config.cuda;
   return {
     positions: positionsOf(config),

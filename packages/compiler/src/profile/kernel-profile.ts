@@ -52,7 +52,10 @@ interface ProfileOptions {
 const warmRuns = 20;
 const warmMilliseconds = 100;
 
-type Totals = Record<keyof KernelCost, number>;
+type Totals = Record<keyof KernelCost, number> & {
+  /** How often the kernel had run when this was counted. */
+  runs: number;
+};
 
 /**
  * What the clock of generated code, in nanoseconds, shows when the timeline shows 0. One is read between two readings of the other: of
@@ -131,6 +134,10 @@ export class KernelProfile {
   #count(sizes: Sizes): void {
     this.#options.kernels.forEach(({ name, cost }, kernel) => {
       const totals = at(this.#totals, kernel);
+      const runs = this.#read(kernel, 'runs');
+      // A kernel for other sizes did not run.
+      if (runs === totals.runs) return;
+      totals.runs = runs;
       if (cost !== undefined) for (const key of costKeys) totals[key] += cost[key](sizes);
       if (!this.#options.measures) return;
       const start = (this.#read(kernel, 'started') - this.#origin) / 1e6;
@@ -144,7 +151,7 @@ export class KernelProfile {
 
   #cleared(): readonly Totals[] {
     this.#clocks.fill(0n);
-    return this.#options.kernels.map(() => ({ readBytes: 0, writtenBytes: 0, leastBytes: 0, operations: 0 }));
+    return this.#options.kernels.map(() => ({ runs: 0, readBytes: 0, writtenBytes: 0, leastBytes: 0, operations: 0 }));
   }
 }
 

@@ -75,7 +75,7 @@ export const tuning = {
     default: [],
     min: 1,
     affects: 'code',
-    doc: 'Sizes to reckon with where sizes are symbols, as 64, 256, 4096: a kernel is generated for each, and a call takes the one whose hint is nearest to the geometric mean of the sizes that the kernel has. Equal ones are one kernel. Without hints one kernel is generated, for sizes about 256.',
+    doc: 'Sizes to reckon with where sizes are symbols, as 64, 256, 4096: a kernel is generated for each, and a call takes the one whose hint is nearest to the geometric mean of the sizes that the kernel has. Kernels that come out equal are one. Without hints one kernel is generated, for sizes about 256; of a matrix product of which at least two sizes are symbols there are two for processors, for about 128 and 1024.',
   },
   autotuneLookupTable: {
     type: 'table',

@@ -249,7 +249,7 @@ export const contractChoices: ChoiceTable<ContractChoices> = {
     value: 8,
   },
   productHints: {
-    doc: 'Sizes to reckon with where the second operand of a product has symbolic sizes, with a kernel for each: as `multiKernelHints`, which comes first.',
+    doc: 'Sizes to reckon with in a product of which at least two sizes are symbols, with a kernel for each: as `multiKernelHints`, which comes first.',
     unit: 'points',
     trades: 'what pays for large operands costs small ones; each is a kernel to compile.',
     measure: rowsOf('choices', 'product of 1024 of symbolic sizes'),

@@ -84,7 +84,7 @@ export interface ProductPlan extends Units, Layout {
 function tileFor({ target, choices }: Planning, rows: number, lanes: number): RegisterTile {
   const full = choices.registerTiles[target.isa];
   if (lanes === 1) return { rows: Math.min(rows, 4), vectors: 1 };
-  if (target.isa !== 'avx512') return { ...full, rows: Math.ceil(rows / Math.ceil(rows / full.rows)) };
+  if (target.isa !== 'avx512') return { ...full, rows: Math.ceil(rows / Math.max(1, Math.ceil(rows / full.rows))) };
   if (rows >= full.rows) return full;
   return { rows, vectors: choices.fewRowsVectors[rows] ?? full.vectors };
 }
