@@ -10,6 +10,7 @@ import {
   groupSource,
   layoutProgram,
   loneGroup,
+  madeForSizes,
   OpFunctions,
   printKernel,
   printScalarIndex,
@@ -164,20 +165,16 @@ class Generator {
     return assembleUnits([...this.#kernels.values()], this.#entries, this.#target.units ?? 1);
   }
 
-  /** The kernel of a group, or several for different sizes: neighbours that are equal are one. */
+  /** The kernel of a group, or several for different sizes. */
   #choicesOf(alone: LoneGroup): readonly Omit<Choice, 'group'>[] {
-    const all: Omit<Choice, 'group'>[] = [];
-    for (const { alone: variant, range } of variantsOf(alone, sizeHintsOf(alone.group, this.#target))) {
-      const found = this.#groups.find(variant);
-      const last = all.at(-1);
-      if (range !== undefined && last?.range !== undefined && last.kernel.printed.name === found.printed.name) {
-        all[all.length - 1] = { kernel: last.kernel, range: { ...last.range, below: range.below } };
-        continue;
-      }
-      const kernel = { ...found, buffers: buffersOfCall(found.buffers, alone) };
-      all.push({ kernel, ...(range && { range }) });
-    }
-    return all.length > 1 ? all : all.map(({ kernel }) => ({ kernel }));
+    const written = madeForSizes(variantsOf(alone, sizeHintsOf(alone.group, this.#target)), {
+      make: (variant) => this.#groups.find(variant),
+      areEqual: (one, other) => one.printed.name === other.printed.name,
+    });
+    return written.map(({ made, ...range }) => ({
+      kernel: { ...made, buffers: buffersOfCall(made.buffers, alone) },
+      ...range,
+    }));
   }
 
   /** Keeps no statements: those of all kernels together would be most of what is in memory. */

@@ -11,6 +11,7 @@ import {
   groupSource,
   layoutProgram,
   loneGroup,
+  madeForSizes,
   OpFunctions,
   printKernel,
   rangeText,
@@ -180,17 +181,13 @@ class Generator {
     return sourceText([...this.#kernels.values()]);
   }
 
-  /** The kernels of a group, or those for different sizes: neighbours that are launched alike are one. */
+  /** The kernels of a group, or those for different sizes. */
   #choicesOf(alone: LoneGroup): readonly Choice[] {
-    const all: Choice[] = [];
-    for (const { alone: variant, range } of variantsOf(alone, this.#target.sizeHints ?? [])) {
-      const written = this.#groups.find(variant);
-      const last = all.at(-1);
-      if (range !== undefined && last?.range !== undefined && isDeepStrictEqual(last.written, written))
-        all[all.length - 1] = { ...last, range: { ...last.range, below: range.below } };
-      else all.push({ alone, written, ...(range && { range }) });
-    }
-    return all.length > 1 ? all : all.map(({ written }) => ({ alone, written }));
+    const written = madeForSizes(variantsOf(alone, this.#target.sizeHints ?? []), {
+      make: (variant) => this.#groups.find(variant),
+      areEqual: isDeepStrictEqual,
+    });
+    return written.map(({ made, ...range }) => ({ alone, written: made, ...range }));
   }
 
   /** Keeps no statements: those of all kernels together would be most of what is in memory. */

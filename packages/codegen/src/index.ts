@@ -34,7 +34,7 @@ export { nextPowerOfTwo, product, roundDown, staticValue, strideAlong, typicalVa
 export { distinctOrigins, sizesOf, usedBuffers } from './bind/kernel-parts.ts';
 export { buffersOfCall, distinctGroups, EqualGroups, groupSource, loneGroup } from './bind/lone-group.ts';
 export type { LoneGroup, Naming } from './bind/lone-group.ts';
-export { rangeTest, rangeText, type SizeRange, variantsOf, withoutHints } from './bind/size-hints.ts';
+export { madeForSizes, rangeTest, rangeText, type SizeRange, variantsOf, withoutHints } from './bind/size-hints.ts';
 export { KernelWriter, type Positions } from './bind/kernel-writer.ts';
 export { addressOf, layoutProgram } from './bind/layout.ts';
 export type { ConstantsLayout, Layout } from './bind/layout.ts';

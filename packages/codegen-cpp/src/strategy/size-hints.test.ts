@@ -30,8 +30,12 @@ test('large ones are packed, small ones are not', () => {
   const { kernels, units } = generateCpp(symbolic(40, 30, 20).schedule, target);
   const text = units.map(({ source }) => source).join('\n');
   expect(kernels.map(({ notes, group }) => [group, ...notes])).toEqual([
-    [0, 'register tiles of 6 x 16', expect.stringMatching(/^for .* below \d+$/)],
-    [0, 'register tiles of 6 x 16, panels packed', expect.stringMatching(/^for .* from \d+ on$/)],
+    [0, 'register tiles of 6 x 16', expect.stringMatching(/^for a geometric mean of s0, s1, s2 below 363$/)],
+    [
+      0,
+      'register tiles of 6 x 16, panels packed',
+      expect.stringMatching(/^for a geometric mean of s0, s1, s2 from 363 on$/),
+    ],
   ]);
   expect(text.match(/if \(\(double\).* \{/g)).toHaveLength(2);
 });

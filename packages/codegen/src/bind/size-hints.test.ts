@@ -10,12 +10,15 @@ const size = (name: string, max: number | null = null): Index => ({ kind: 'size'
 
 /** A group of maps with axes of these extents. */
 function groupOf(extents: readonly Index[]): LoneGroup {
-  const loops = extents.map((extent, index) => ({ axis: { name: `i${String(index)}`, extent } }));
-  const nest = { loops, children: [] };
+  const loops = extents.map((extent, index) => ({
+    axis: { name: `i${String(index)}`, extent },
+    role: 'parallel' as const,
+  }));
+  const nest = { kind: 'loops' as const, loops, children: [] };
   const group = { id: 0, name: 'group', nodes: [], nest, locals: [], reads: [], writes: [] };
   const program = { buffers: [], inputs: [], outputs: [], nodes: [], sizes: ['s0', 's1'], sites: [] };
   const schedule = { program, groups: [group], buffers: [], workspaceBytes: int(0), decisions: [] };
-  return { key: 'key', group, schedule, buffers: [], starts: [] } as unknown as LoneGroup;
+  return { key: 'key', group, schedule, buffers: [], starts: [] };
 }
 
 const extentsOf = ({ group }: LoneGroup): readonly number[] =>
@@ -64,11 +67,11 @@ test('what is reckoned with lies in the range of the expression, and borders are
 });
 
 test('ranges in a program and for people', () => {
-  const range = { sizes: ['s0', 's1'], from: 100, below: 1e22 };
+  const range = { sizes: ['s0', 's1'], from: 101, below: 1e22 };
   expect(rangeTest(range, (name) => `${name}_`)).toBe(
-    '(double)s0_ * (double)s1_ >= 1e+2 && (double)s0_ * (double)s1_ < 1e+22',
+    '(double)s0_ * (double)s1_ >= 1.01e+2 && (double)s0_ * (double)s1_ < 1e+22',
   );
-  expect(rangeText(range)).toBe('for s0 * s1 from 100 to below 1e+22');
-  expect(rangeText({ ...range, below: null })).toBe('for s0 * s1 from 100 on');
-  expect(rangeText({ ...range, from: 0 })).toBe('for s0 * s1 below 1e+22');
+  expect(rangeText(range)).toBe('for a geometric mean of s0, s1 from 11 to below 100000000000');
+  expect(rangeText({ ...range, below: null })).toBe('for a geometric mean of s0, s1 from 11 on');
+  expect(rangeText({ sizes: ['s0'], from: 0, below: 212 })).toBe('for s0 below 212');
 });

@@ -28,13 +28,39 @@ export function rangeTest({ sizes, from, below }: SizeRange, nameOf: (size: stri
   return tests.join(' && ');
 }
 
-/** For people. */
+/** For people: of one size, or of the geometric mean of several, as hints are. */
 export function rangeText({ sizes, from, below }: SizeRange): string {
-  const points = sizes.join(' * ');
-  if (below === null) return `for ${points} from ${String(from)} on`;
-  return from === 0
-    ? `for ${points} below ${String(below)}`
-    : `for ${points} from ${String(from)} to below ${String(below)}`;
+  const [name = ''] = sizes;
+  const what = sizes.length === 1 ? `for ${name}` : `for a geometric mean of ${sizes.join(', ')}`;
+  const bound = (points: number): string => String(Math.ceil(points ** (1 / sizes.length) - 1e-6));
+  if (below === null) return `${what} from ${bound(from)} on`;
+  return from === 0 ? `${what} below ${bound(below)}` : `${what} from ${bound(from)} to below ${bound(below)}`;
+}
+
+/** One of the kernels, or lists of them, that were made of a group. */
+interface Made<Kernels> {
+  readonly made: Kernels;
+  /** For which sizes; for all, if absent. */
+  readonly range?: SizeRange;
+}
+
+/** What `make` makes of each variant of a group; neighbours that are equal are one. */
+export function madeForSizes<Kernels>(
+  variants: readonly Variant[],
+  {
+    make,
+    areEqual,
+  }: { readonly make: (alone: LoneGroup) => Kernels; readonly areEqual: (one: Kernels, other: Kernels) => boolean },
+): readonly Made<Kernels>[] {
+  const all: Made<Kernels>[] = [];
+  for (const { alone, range } of variants) {
+    const made = make(alone);
+    const last = all.at(-1);
+    if (range !== undefined && last?.range !== undefined && areEqual(last.made, made))
+      all[all.length - 1] = { made: last.made, range: { ...last.range, below: range.below } };
+    else all.push({ made, ...(range && { range }) });
+  }
+  return all.length > 1 ? all : all.map(({ made }) => ({ made }));
 }
 
 type Size = Index & { readonly kind: 'size' };

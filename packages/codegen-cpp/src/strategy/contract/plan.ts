@@ -78,8 +78,8 @@ export interface ProductPlan extends Units, Layout {
 }
 
 /**
- * A register tile for so many rows: few rows leave registers for more columns. A tile of few columns has equal parts of the rows, as what would be left of them has too
- * few sums to hide the latency of an addition.
+ * A register tile for so many rows: few rows leave registers for more columns. With registers of AVX-512 what is left of the rows has enough sums to hide the latency
+ * of an addition; elsewhere tiles have equal parts of the rows.
  */
 function tileFor({ target, choices }: Planning, rows: number, lanes: number): RegisterTile {
   const full = choices.registerTiles[target.isa];
