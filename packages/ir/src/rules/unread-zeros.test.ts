@@ -104,8 +104,8 @@ describe('0 + x', () => {
         if (without !== node) changed += 1;
         expect(bitsOf(without)).toEqual(bitsOf(node));
       }),
-      { numRuns: 120 },
+      { numRuns: 200, seed: 1 },
     );
-    expect(changed).toBeGreaterThan(10);
+    expect(changed).toBeGreaterThan(20);
   });
 });
