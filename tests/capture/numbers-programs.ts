@@ -39,6 +39,12 @@ export const numbersPrograms: Programs = {
     graphs: 1,
     options: { dynamic: true },
   }),
+  'places along the last of two axes, both of which change': program({
+    make: () => (x: Tensor) => x.add(arange(x.size(-1))).mul(full([x.size(-2), 1], 2)),
+    calls: (f) => [7, 2, 5, 9].map((count) => f(rows(count, 2 * count + 3))),
+    graphs: 1,
+    options: { dynamic: true },
+  }),
   'a step count that corrects a bias': program({
     make:
       () =>

@@ -181,6 +181,80 @@ describe('attention', () => {
   });
 });
 
+describe('sizes that a call decides', () => {
+  const dynamic = (attention: Attention) => compile(attention, { fullgraph: true, dynamic: true });
+
+  test.each(cases)('%s', (_, attention, sizes) => {
+    const inputs = given(sizes);
+    const compiled = dynamic(attention);
+    expect(difference(compiled(...inputs), attention(...inputs))).toBeLessThan(2e-6);
+    expect(compiled.explain(...inputs).toString()).toMatch(/from one product to the other/);
+  });
+
+  test.each([
+    ['plain', plain],
+    ['causal', causal],
+  ])('one kernel for all of them: %s', (_, attention) => {
+    const compiled = dynamic(attention);
+    const all: readonly Sizes[] = [
+      { rows: 40 },
+      { rows: 2, columns: 3, values: 5 },
+      { rows: 3, columns: 2, values: 33 },
+      { rows: 2, columns: 700 },
+      { rows: 700, columns: 3, values: 5 },
+      { batch: [7, 2], rows: 65, columns: 129, values: 24 },
+      { batch: [2, 2], rows: 20, columns: 9001 },
+    ];
+    for (const sizes of all) {
+      const inputs = given(sizes);
+      expect(difference(compiled(...inputs), attention(...inputs))).toBeLessThan(2e-6);
+    }
+    expect(compiled.explain(...given({ rows: 40 })).recompiles).toEqual([]);
+  });
+
+  test.each(['f16', 'bf16'] as const)('%s', (dtype) => {
+    const inputs = given({ rows: 40, columns: 600, dtype });
+    for (const attention of [plain, causal])
+      expect(difference(dynamic(attention)(...inputs), attention(...inputs))).toBeLessThan(
+        dtype === 'f16' ? 2e-3 : 2e-2,
+      );
+  });
+
+  test('values behind a mask that are infinite are multiplied by 0', () => {
+    const [q, k, v] = given({ batch: [2, 2], rows: 96 });
+    const broken = where(arange(96).unsqueeze(1).ge(80), Infinity, v);
+    const [made, wanted] = [dynamic(causal)(q, k, broken), causal(q, k, broken)];
+    for (const rows of [made, wanted]) expect(rows.narrow(-2, 0, 80).isnan().all().item()).toBe(true);
+    expect(made.isnan().eq(wanted.isnan()).all().item()).toBe(true);
+  });
+
+  test('on any number of threads the results are the same, to the bit', () => {
+    const inputs = given({ batch: [3, 3], rows: 150 });
+    const [one, three] = [1, 3].map((threads) =>
+      compile(causal, { dynamic: true, options: { 'cpp.threads': threads } })(...inputs),
+    );
+    expect(
+      one
+        ?.eq(three ?? 0)
+        .all()
+        .item(),
+    ).toBe(true);
+  });
+
+  test('the gradients have sizes that are known', () => {
+    const inputs = given({ rows: 24 });
+    const loss = (...parts: Given): Tensor =>
+      causal(...parts)
+        .square()
+        .sum();
+    const both = valueAndGrad(loss, { argnums: [0, 1, 2] });
+    const [[, made], [, wanted]] = [compile(both, { dynamic: true, options: always })(...inputs), both(...inputs)];
+    made.forEach((gradient, position) => {
+      expect(difference(gradient, at(wanted, position))).toBeLessThan(1e-5);
+    });
+  });
+});
+
 describe('memory', () => {
   const workspaceOf = (rows: number, patch = {}): number => {
     const inputs = given({ batch: [2], rows, width: 16 });
@@ -225,14 +299,6 @@ describe('kernels of their own', () => {
   test('for few rows', () => {
     expect(kernelsOf(plain, given({ rows: 4, columns: 40 }))).toBeGreaterThan(1);
     expect(kernelsOf(plain, given({ rows: 40 }))).toBe(1);
-  });
-
-  test('where sizes are not known', () => {
-    const inputs = given({ rows: 40 });
-    const dynamic = compile(causal, { dynamic: true, options: always });
-    expect(difference(dynamic(...inputs), causal(...inputs))).toBeLessThan(2e-6);
-    const others = given({ rows: 57 });
-    expect(difference(dynamic(...others), causal(...others))).toBeLessThan(2e-6);
   });
 
   test('where rows are summed with what is full of them', () => {

@@ -153,6 +153,15 @@ const symbolic: Readonly<Record<string, Traced>> = {
     ],
     isDynamic: true,
   },
+  'attention of any size': {
+    run: (q, k, v) => q.scaledDotProductAttention(k, v, { isCausal: true }),
+    inputs: [
+      [2, 40, 8],
+      [2, 50, 8],
+      [2, 50, 16],
+    ],
+    isDynamic: true,
+  },
   'softmax of any size': { run: (x) => x.softmax(-1), inputs: [[20, 300]], isDynamic: true },
   'column sum of any size': { run: (x) => x.sum(0), inputs: [[20, 300]], isDynamic: true },
   'sum of any size': { run: (x) => x.sum(), inputs: [[20, 300]], isDynamic: true },

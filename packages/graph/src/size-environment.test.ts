@@ -22,6 +22,25 @@ describe('SizeEnvironment', () => {
     expect(guardsOf(sizes)).toEqual([]);
   });
 
+  test('what products share decides nothing: what is left of them may need no guard', () => {
+    const sizes = new SizeEnvironment();
+    const [s0, s1, s2] = [sizes.declare('s0', 5), sizes.declare('s1', 3), sizes.declare('s2', 3)];
+    const all = multiply(multiply(s0, s1), s2);
+    expect([sizes.same(s1, all), sizes.same(all, multiply(s0, s1)), sizes.same(s1, int(0))]).toEqual([
+      false,
+      false,
+      false,
+    ]);
+    expect([sizes.atMost(s1, all), sizes.atMost(all, s1), sizes.atMost(multiply(s1, int(3)), s1)]).toEqual([
+      true,
+      false,
+      false,
+    ]);
+    expect(guardsOf(sizes)).toEqual([]);
+    expect([sizes.same(multiply(s0, s1), multiply(s0, s2)), sizes.atMost(multiply(s0, s0), all)]).toEqual([true, true]);
+    expect(guardsOf(sizes)).toEqual(['s0 * s1 == s0 * s2', 's0 * s0 <= s0 * s1 * s2']);
+  });
+
   test('what hints decide is recorded once, and can be checked on other sizes', () => {
     const sizes = new SizeEnvironment();
     const [s0, s1] = [sizes.declare('s0', 5), sizes.declare('s1', 5)];

@@ -9,11 +9,13 @@ import {
   equal,
   evaluateIndex,
   freeSizes,
+  fromTerm,
   int,
   printIndex,
   rangeOf,
   sizeSymbol,
   substitute,
+  termOf,
 } from '@tsinductor/ir';
 import type { Index } from '@tsinductor/ir';
 import { argumentValue } from './errors.ts';
@@ -61,7 +63,7 @@ export class SizeEnvironment {
     const [left, right] = [this.resolve(one), this.resolve(other)];
     if (equal(left, right)) return true;
     if (isStatic(left) && isStatic(right)) return this.hint(left) === this.hint(right);
-    if (apart(left, right)) return false;
+    if (areApart(...withoutShared(left, right))) return false;
     const answer = this.hint(left) === this.hint(right);
     this.#record({ relation: answer ? '==' : '!=', left, right });
     return answer;
@@ -70,7 +72,7 @@ export class SizeEnvironment {
   /** left <= right. */
   atMost(one: Index, other: Index): boolean {
     const [left, right] = [this.resolve(one), this.resolve(other)];
-    const [low, high] = [rangeOf(left), rangeOf(right)];
+    const [low, high] = withoutShared(left, right).map(rangeOf) as [Range, Range];
     if (low.max !== null && high.min !== null && low.max <= high.min) return true;
     if (low.min !== null && high.max !== null && low.min > high.max) return false;
     if (equal(left, right)) return true;
@@ -171,8 +173,24 @@ const relations: Readonly<Record<SizeGuard['relation'], (left: number, right: nu
 
 const isStatic = (index: Index): boolean => index.kind === 'int';
 
+type Range = ReturnType<typeof rangeOf>;
+
+/** Products without the sizes that both have, which are positive: what is left of them compares as they do. */
+function withoutShared(left: Index, right: Index): [Index, Index] {
+  const [one, other] = [termOf(left), termOf(right)];
+  const rest = [...other.factors];
+  const factors = one.factors.filter((factor) => {
+    const shared = isPositive(factor) ? rest.findIndex((own) => equal(own, factor)) : -1;
+    if (shared !== -1) rest.splice(shared, 1);
+    return shared === -1;
+  });
+  return [fromTerm({ ...one, factors }), fromTerm({ ...other, factors: rest })];
+}
+
+const isPositive = (index: Index): boolean => (rangeOf(index).min ?? 0) > 0;
+
 /** Known to differ whatever the sizes are. */
-function apart(left: Index, right: Index): boolean {
+function areApart(left: Index, right: Index): boolean {
   const [a, b] = [rangeOf(left), rangeOf(right)];
   return (a.max !== null && b.min !== null && a.max < b.min) || (a.min !== null && b.max !== null && a.min > b.max);
 }

@@ -4,7 +4,7 @@ export type { Body, BufferId, Scalar, ScalarConstant, ScalarId } from './scalar.
 export type * from './loop.ts';
 export type * from './schedule.ts';
 export { add, axisIndex, indirect, int, multiply, negate, product, sizeSymbol } from './arithmetic/polynomial.ts';
-export { subtract, sum } from './arithmetic/polynomial.ts';
+export { fromTerm, subtract, sum, termOf } from './arithmetic/polynomial.ts';
 export { ceilDivide, floorDivide, modulo } from './arithmetic/divide.ts';
 export { maximum, minimum } from './arithmetic/extremum.ts';
 export { equal } from './arithmetic/order.ts';

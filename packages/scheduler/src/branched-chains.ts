@@ -15,8 +15,8 @@ import {
   chainedRows,
   intoLoopsOf,
   intoSumOf,
+  branchedLimits,
   isWorthwhile,
-  processorLimits,
   rowBytesOf,
   isWorthwhileSum,
   productOf,
@@ -109,7 +109,7 @@ function chain(branches: Branches, looking: Looking, joining: Omit<Joining, 'lin
   ];
   const chained: Cluster = { nodes: nodes.map(withoutOwnWaits(nodes)), outer, elementwise: false };
   const kept = [...branches.rows].filter((buffer) => passesProduct(buffer, branches));
-  if (!kept.every((buffer) => rowBytesOf(buffer, { chained, rows }, looking.facts) <= processorLimits.rowBytes))
+  if (!kept.every((buffer) => rowBytesOf(buffer, { chained, rows }, looking.facts) <= branchedLimits.rowBytes))
     return refusal('rows do not lie one behind another, or are too long to be kept');
   if (!staysInRows(nodes, outer)) return refusal('what one row makes, another one reads');
   return success([chained, ...placed.flatMap(({ rest }) => (rest === undefined ? [] : [rest]))]);
@@ -232,7 +232,7 @@ function placeLast(last: Cluster, facts: Facts, { above, rows, ...joining }: Pla
     outs.some((out) => out === product?.a.buffer || out === product?.b.buffer),
   )?.node;
   if (product === undefined || made === undefined) return refusal('a product needs all rows of another');
-  const isByRows = made.outs.includes(product.a.buffer) && isWorthwhile(product, facts, processorLimits);
+  const isByRows = made.outs.includes(product.a.buffer) && isWorthwhile(product, facts, branchedLimits);
   const byRows = isByRows ? intoLoopsOf(made, last, joining) : undefined;
   if (byRows !== undefined) return success({ members: byRows, rest: undefined });
   const points = joining.outer.reduce((count, { extent }) => count * numberOf(extent), 1) / numberOf(rows.extent);

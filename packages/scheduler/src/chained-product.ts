@@ -31,12 +31,14 @@ export const chainedRows: ChainedRows = { leastRows: 16, leastMatrices: 4, rowBy
 export const chainedRowsOf = ({ cpp }: Config): (ChainedRows & { readonly leastBytes: number }) | undefined =>
   cpp.attentionFusion ? { ...chainedRows, leastBytes: cpp.attentionFusionBytes } : undefined;
 
-/** What may be one kernel of a target. Sizes that are symbols are beyond all limits but infinite ones. */
+/** What may be one kernel of a target. */
 export interface ChainLimits {
-  /** The most bytes of a row that is kept; Infinity: none is kept whole. */
+  /** The most bytes of a row that is kept, where its length is known; Infinity: none is kept whole. */
   readonly rowBytes: number;
-  /** The most bytes of a second operand for one point of the batch. */
+  /** The most bytes of a second operand for one point of the batch, where they are known. */
   readonly operandBytes: number;
+  /** Whether sizes may be symbols. */
+  readonly anySize: boolean;
   /** Why there is no kernel of these nodes below these loops; undefined: there is one. Absent: there is one for all. */
   readonly refuse?: (chain: ChainedNodes) => string | undefined;
 }
@@ -54,9 +56,16 @@ export interface ChainedNodes {
 
 /**
  * Those of processors: the rows of a register tile lie on the stack of a thread, twice where two are kept, and the second operand is read
- * from a cache for every block of rows.
+ * from a cache for every block of rows. Rows whose length a call decides lie in workspace, as many as are that long.
  */
-export const processorLimits: ChainLimits = { rowBytes: chainedRows.rowBytes, operandBytes: 8 << 20 };
+export const processorLimits: ChainLimits = {
+  rowBytes: chainedRows.rowBytes,
+  operandBytes: 8 << 20,
+  anySize: true,
+};
+
+/** The same where products meet or sum over rows: their sizes are known. */
+export const branchedLimits: ChainLimits = { ...processorLimits, anySize: false };
 
 /** The product of a cluster that has one, and maps beside it at most. */
 export const productOf = ({ nodes }: Cluster): Contract | undefined => {
@@ -75,14 +84,15 @@ export function withRowsOutside(cluster: Cluster): Cluster | undefined {
 }
 
 /** Whether a product is of a size at which its rows are worth to be chained. */
-export function isWorthwhile(product: Contract, facts: Facts, { operandBytes }: ChainLimits): boolean {
+export function isWorthwhile(product: Contract, facts: Facts, { operandBytes, anySize }: ChainLimits): boolean {
   const { m, n, over, axes, b, accumulate, writes } = product;
   const [rows, columns, depth] = [sizeOf(m), sizeOf(n), sizeOf(at(over, 0))];
   const step = coefficientOf(at(writes, 0), n);
-  const isKnown = axes.every(({ extent }) => extent.kind === 'int') || operandBytes === Infinity;
-  if (!isKnown || over.length > 1) return false;
+  const isKnown = [...axes, ...over].every(({ extent }) => extent.kind === 'int');
+  if ((!isKnown && !anySize) || over.length > 1) return false;
   const bytes = columns * depth * Math.max(dtypeInfo[accumulate].bytes, dtypeInfo[facts.decl(b.buffer).dtype].bytes);
-  const fits = columns > 1 && depth > 0 && bytes <= operandBytes && b.element === undefined;
+  const areFew = !Number.isFinite(bytes) || bytes <= operandBytes;
+  const fits = columns > 1 && depth > 0 && areFew && b.element === undefined;
   return rows >= chainedRows.leastRows && fits && step !== undefined && equal(step, int(1));
 }
 
@@ -212,7 +222,10 @@ function renamed(node: LoopNode, names: ReadonlyMap<string, Axis>): LoopNode {
     : reindex(node, { map, axes: rename(node.axes), over: [] });
 }
 
-/** The bytes of a row of a buffer, where rows, one for each point of the loops over rows, lie one behind another; else NaN. */
+/**
+ * The bytes of a row of a buffer, where rows, one for each point of the loops over rows, lie one behind another; else NaN. Infinity: a
+ * call says how many.
+ */
 export function rowBytesOf(
   buffer: BufferId,
   { chained, rows }: { readonly chained: Cluster; readonly rows: Axis },

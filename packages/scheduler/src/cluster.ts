@@ -18,7 +18,7 @@ export interface Cluster {
   readonly outer: readonly Axis[];
   /** Maps only, all loops of which are outer: any of them may still become inner. */
   readonly elementwise: boolean;
-  /** Its kernel never keeps a whole row of what passes between its nodes, so a row may be of any length. */
+  /** A row of what passes between its nodes may be of any length: its kernel keeps none whole, or has workspace for those of a call. */
   readonly streams?: boolean;
 }
 

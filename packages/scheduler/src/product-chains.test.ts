@@ -1,9 +1,10 @@
 // Two products and the loops over rows between them as one group: which are, and which are kernels of their own.
 import { describe, expect, test } from '@jest/globals';
 import { at } from '@tsinductor/base';
+import { contiguousMeta } from '@tsinductor/graph';
 import type { GraphBuilder, ValueRef } from '@tsinductor/graph';
-import { printIndex, printSchedule } from '@tsinductor/ir';
-import type { Schedule } from '@tsinductor/ir';
+import { int, printIndex, printSchedule } from '@tsinductor/ir';
+import type { Index, Schedule } from '@tsinductor/ir';
 import type { Build } from './test-support/scheduled.ts';
 import { input, scheduled, sketches } from './test-support/scheduled.ts';
 
@@ -60,6 +61,46 @@ describe('one group', () => {
   });
 });
 
+describe('sizes that are symbols', () => {
+  const ofAnySize =
+    (between: (b: GraphBuilder, products: ValueRef) => ValueRef) =>
+    (b: GraphBuilder): ValueRef => {
+      const of = (...shape: readonly (Index | number)[]): ValueRef =>
+        b.placeholder(
+          `x${String(shape.length)}`,
+          contiguousMeta(
+            shape.map((size) => (typeof size === 'number' ? int(size) : size)),
+            'f32',
+          ),
+        );
+      const [heads, rows, columns] = ['s0', 's1', 's2'].map((name) => b.sizes.declare(name, 30)) as [
+        Index,
+        Index,
+        Index,
+      ];
+      const keys = b.call('transpose', [of(heads, columns, 4)], { dim0: -2, dim1: -1 });
+      const products = b.call('matmul', [of(heads, rows, 4), keys]);
+      return b.call('matmul', [between(b, products), of(heads, columns, 5)]);
+    };
+  const build = ofAnySize((b, products) => b.call('softmax', [products], { dim: -1 }));
+
+  test('are chained, however few they may be', () => {
+    const plan = scheduled(build, {}, { chains: true });
+    expect(sketches(plan)).toEqual(['s0 s1(s2 4r(bmm) s2r(amax) s2r(exp sum) reciprocal s2(mul) 5 s2r(bmm))']);
+    expect(at(plan.groups, 0).locals.filter(({ kind }) => kind === 'row')).toHaveLength(3);
+  });
+
+  test('not where a target has kernels of known sizes alone', () => {
+    const limits = { rowBytes: Infinity, operandBytes: Infinity, anySize: false };
+    expect(scheduled(build, {}, { chains: limits }).groups).toHaveLength(3);
+  });
+
+  test('not where there are but elements between the products: what is read again is not known', () => {
+    const elements = ofAnySize((b, products) => b.call('relu', [products]));
+    expect(chained(elements, { b2bGemmPass: true }).groups).toHaveLength(2);
+  });
+});
+
 describe('products with elements between them', () => {
   const perceptron = (b: GraphBuilder): ValueRef => {
     const hidden = b.call('relu', [b.call('matmul', [input(b, [40, 8]), input(b, [8, 30])])]);
@@ -78,7 +119,7 @@ describe('products with elements between them', () => {
 });
 
 describe('a target that keeps no rows', () => {
-  const limits = { rowBytes: Infinity, operandBytes: Infinity };
+  const limits = { rowBytes: Infinity, operandBytes: Infinity, anySize: true };
   const long = attention({ batch: [1], columns: 300_000 });
 
   test('is given those of any length, whatever the settings of processors say', () => {

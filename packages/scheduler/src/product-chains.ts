@@ -27,7 +27,7 @@ export interface Chaining extends Pick<Joining, 'maySplit' | 'mayReorder'> {
   /** Which are chained: products with loops over rows between them, and those with elements between them at most. */
   readonly throughRows: boolean;
   readonly throughElements: boolean;
-  /** The fewest bytes of what the first product makes, for those with loops over rows between them. */
+  /** The fewest bytes of what the first product makes, where they are known, for those with loops over rows between them. */
   readonly leastBytes: number;
   readonly limits: ChainLimits;
 }
@@ -79,9 +79,10 @@ interface Links {
 }
 
 function isAskedFor({ middle, scores }: Links, facts: Facts, chaining: Chaining): boolean {
-  if (middle === undefined) return chaining.throughElements;
+  const bytes = bytesOf(scores, facts);
+  if (middle === undefined) return chaining.throughElements && bytes !== undefined;
   const { leastBytes, throughRows } = chaining;
-  return throughRows && bytesOf(scores, facts) >= leastBytes;
+  return throughRows && (bytes === undefined || bytes >= leastBytes);
 }
 
 /**
@@ -90,17 +91,17 @@ function isAskedFor({ middle, scores }: Links, facts: Facts, chaining: Chaining)
  */
 function unprofitable({ middle, first, last, scores }: Links, facts: Facts): string | undefined {
   if (middle !== undefined) return undefined;
-  const between = 2 * bytesOf(scores, facts);
-  const again = [first, last].reduce((sum, one) => sum + bytesOf(productOf(one)?.b.buffer ?? scores, facts), 0);
+  const between = 2 * (bytesOf(scores, facts) ?? 0);
+  const again = [first, last].reduce((sum, one) => sum + (bytesOf(productOf(one)?.b.buffer ?? scores, facts) ?? 0), 0);
   return between < again
     ? `between them are ${String(between)} bytes to write and read, and every block of rows would read ${String(again)} again`
     : undefined;
 }
 
-/** 0 where a call says how many. */
-function bytesOf(buffer: BufferId, facts: Facts): number {
+/** Undefined where a call says how many. */
+function bytesOf(buffer: BufferId, facts: Facts): number | undefined {
   const { size, dtype } = facts.decl(buffer);
-  return size.kind === 'int' ? size.value * dtypeInfo[dtype].bytes : 0;
+  return size.kind === 'int' ? size.value * dtypeInfo[dtype].bytes : undefined;
 }
 
 interface Looking {
@@ -181,10 +182,12 @@ function chain(
   const moved = made && intoLoopsOf(made, last, { ...joining, outer });
   if (moved === undefined || !areAllBut(outer, nodes, before)) return undefined;
   const all = [...nodes, ...moved].sort((x, y) => x.position - y.position);
-  const chained: Cluster = { nodes: all, outer, elementwise: false, streams: limits.rowBytes === Infinity };
+  const chained: Cluster = { nodes: all, outer, elementwise: false };
   const kept = middle === undefined ? [weights] : [...before.outs, weights];
-  const areShort = kept.every((buffer) => rowBytesOf(buffer, { chained, rows: before.m }, facts) <= limits.rowBytes);
-  return areShort ? chained : undefined;
+  const bytes = kept.map((buffer) => rowBytesOf(buffer, { chained, rows: before.m }, facts));
+  const areShort = bytes.every((row) => (row === Infinity ? limits.anySize : row <= limits.rowBytes));
+  const streams = limits.rowBytes === Infinity || bytes.includes(Infinity);
+  return areShort ? { ...chained, streams } : undefined;
 }
 
 /** Whether loops are all those of a product, whose batch may be split since, but its columns. */

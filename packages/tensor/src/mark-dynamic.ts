@@ -1,5 +1,6 @@
 // Axes of a tensor that a user knows to change. In: a tensor, axes, and the sizes that they may have. Out: marks on the tensor
 // itself, which compiled functions read: such an axis is symbolic from the first compilation on. Views have none.
+import { largestIndex } from '@tsinductor/ir';
 import { badArgument } from './errors.ts';
 import { isRecording } from './process-state.ts';
 import type { Tensor } from './tensor.ts';
@@ -79,6 +80,6 @@ function checkAxis({ shape, ndim }: Tensor, axis: number, range: SizeRange): num
 
 const refused = (what: string, hint: string): Error => badArgument('markDynamic', what, hint);
 
-/** `2..512`, or `≥2`. */
+/** `2..512`; or `≥2` where there is no limit but that of positions of 32 bits. */
 export const printRange = ({ min, max }: SizeRange): string =>
-  max === null ? `≥${String(min)}` : `${String(min)}..${String(max)}`;
+  max === null || max === largestIndex ? `≥${String(min)}` : `${String(min)}..${String(max)}`;

@@ -1,6 +1,7 @@
 // The tensors of a call, as a trace has them: which of their sizes are symbolic, what stands for them, what a guard requires.
 // In: tensors with the paths at which they were found. Out: stand-ins in a session, and guards.
 import { at } from '@tsinductor/base';
+import { largestIndex } from '@tsinductor/ir';
 import { dynamicAxesOf, placedTensor, placeOf } from '@tsinductor/tensor/internal';
 import type { SizeRange, TraceSession } from '@tsinductor/tensor/internal';
 import type { Tensor } from '@tsinductor/tensor';
@@ -65,10 +66,14 @@ export class TracedInputs {
 /** 0 and 1 mean something else than other sizes do. */
 const anySize: SizeRange = { min: 2, max: null };
 
-/** What was marked, and what is dynamic besides. */
+/** What was marked, and what is dynamic besides. Where no limit is given, and the size is not above it, 32 bits hold a position. */
 const rangesOf = (tensor: Tensor, isDynamic: (axis: number) => boolean): RangeOf => {
   const marked = dynamicAxesOf(tensor);
-  return (axis) => marked.get(axis) ?? (isDynamic(axis) ? anySize : undefined);
+  return (axis) => {
+    const range = marked.get(axis) ?? (isDynamic(axis) ? anySize : undefined);
+    const most = at(tensor.shape, axis) > largestIndex ? null : largestIndex;
+    return range && { min: range.min, max: range.max ?? most };
+  };
 };
 
 /** Axes that become symbolic: of a contiguous tensor, and of sizes that a symbol may have. */

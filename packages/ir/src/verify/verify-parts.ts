@@ -1,5 +1,6 @@
 // The law of parts: where several maps write one buffer, they write different elements of it. Along some dim of the buffer
-// each has coordinates of its own, as the pieces of a concatenation have; or each two of a few have, as the borders of padding.
+// they fall into runs that do not meet, as the pieces of a concatenation do, and so do the pieces of each run along another dim; or each two
+// of a few are apart along one, as the borders of padding.
 import { at } from '@tsinductor/base';
 import { floorDivide, modulo } from '../arithmetic/divide.ts';
 import { boundsOf } from '../arithmetic/range.ts';
@@ -47,23 +48,40 @@ const FEW_WRITES = 32;
 
 type Bounds = ReturnType<typeof boundsOf>;
 
-function areParts(writes: readonly Index[], decl: BufferDecl): boolean {
-  const boundsAlong = decl.strides.map((_, dim) => writes.map((write) => boundsIn(write, decl, dim)));
-  if (boundsAlong.some(areApart)) return true;
-  const isApart = (one: number, other: number): boolean =>
-    boundsAlong.some((bounds) => areApart([at(bounds, one), at(bounds, other)]));
-  return (
-    writes.length <= FEW_WRITES &&
-    writes.every((_, one) => writes.slice(0, one).every((__, other) => isApart(one, other)))
-  );
+/** What one write has of a buffer: its coordinates along each dim. */
+type Part = readonly Bounds[];
+
+const areParts = (writes: readonly Index[], decl: BufferDecl): boolean =>
+  areApart(writes.map((write) => decl.strides.map((_, dim) => boundsIn(write, decl, dim))));
+
+/** Whether no two of them meet: those that meet along one dim have to be apart along others. */
+function areApart(parts: readonly Part[]): boolean {
+  for (const dim of at(parts, 0).keys()) {
+    const runs = runsAlong(parts, dim);
+    if (runs.length > 1) return runs.every((run) => run.length === 1 || areApart(run));
+  }
+  return parts.length <= FEW_WRITES && parts.every((one, place) => parts.slice(0, place).every(isApartFrom(one)));
+}
+
+const isApartFrom =
+  (one: Part) =>
+  (other: Part): boolean =>
+    one.some(({ low, high }, dim) => low > at(other, dim).high || high < at(other, dim).low);
+
+/** The parts in runs of those that meet along a dim, or are between two that do. */
+function runsAlong(parts: readonly Part[], dim: number): readonly (readonly Part[])[] {
+  const runs: Part[][] = [];
+  let end = -Infinity;
+  for (const part of parts.toSorted((one, other) => at(one, dim).low - at(other, dim).low)) {
+    const { low, high } = at(part, dim);
+    const last = runs.at(-1);
+    if (last === undefined || low > end) runs.push([part]);
+    else last.push(part);
+    end = Math.max(end, high);
+  }
+  return runs;
 }
 
 /** The coordinates that a write has along a dim. */
 const boundsIn = (write: Index, { shape, strides }: BufferDecl, dim: number): Bounds =>
   boundsOf(modulo(floorDivide(write, at(strides, dim)), at(shape, dim)));
-
-/** Whether all have ranges of their own. */
-function areApart(bounds: readonly Bounds[]): boolean {
-  const ranges = bounds.toSorted((a, b) => a.low - b.low);
-  return ranges.every(({ low }, position) => position === 0 || low > at(ranges, position - 1).high);
-}

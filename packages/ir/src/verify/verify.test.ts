@@ -94,6 +94,25 @@ describe('programs', () => {
     );
   });
 
+  test('pieces side by side in rows of pieces pass, however many they are', () => {
+    const tall: BufferDecl = { ...buffer(1, 't', 'temporary'), shape: [int(20), int(4)], size: int(80) };
+    const piece = (row: number, column: number): MapNode => {
+      const body = new BodyBuilder();
+      const half: Axis = { name: 'h', extent: int(2) };
+      const place = add(axisIndex(half), int(row * 4 + column));
+      return { ...map(1, body.finish([body.constant(1, 'f32')])), writes: [place], axes: [half] };
+    };
+    const pieces = Array.from({ length: 20 }, (_, row) => [piece(row, 0), piece(row, 2)]).flat();
+    const buffers = [at(program.buffers, 0), tall, at(program.buffers, 2)];
+    const inPieces = (nodes: readonly MapNode[]): LoopProgram => ({
+      ...program,
+      buffers,
+      nodes: [...nodes, map(2, loaded(1))],
+    });
+    verifyProgram(inPieces(pieces));
+    expect(wrong(inPieces([...pieces, piece(7, 1)]))).toMatch(/not known to write apart/);
+  });
+
   const load: Scalar = { kind: 'load', dtype: 'f32', buffer: 0, at: flat };
   test.each<[string, LoopProgram, string]>([
     ['an order', { ...program, nodes: [...program.nodes].reverse() }, 'map y: reads t before it is written'],

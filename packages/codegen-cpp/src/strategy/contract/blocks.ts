@@ -211,7 +211,7 @@ function eachBlock(nest: Nest, { oriented, plan, points }: Product, write: (bloc
   });
 }
 
-interface Parts {
+export interface Parts {
   readonly name: string;
   /** What the number of points of the last part is called, if that is less than a step. */
   readonly most: string;
@@ -222,7 +222,7 @@ interface Parts {
 }
 
 /** The parts of an extent: the start and the number of points of each. */
-function eachPart(nest: Nest, parts: Parts, part: (from: Index, points: Index) => void): void {
+export function eachPart(nest: Nest, parts: Parts, part: (from: Index, points: Index) => void): void {
   const { name, most, extent, step, end = extent } = parts;
   const known = staticValue(extent);
   if (known !== undefined && known <= step) {
@@ -297,7 +297,7 @@ function packedPanel(
   const { plan } = product;
   if (panels !== undefined) {
     const panelWidth = int(plan.vectors * plan.lanes);
-    const panel = add(multiply(start, int(panels.depth)), difference(column, start));
+    const panel = add(multiply(start, panels.depth), difference(column, start));
     const base = add(add(panels.base, panel), multiply(block.from, panelWidth));
     return { buffer: panels.buffer, base, step: int(1), depthStep: panelWidth };
   }

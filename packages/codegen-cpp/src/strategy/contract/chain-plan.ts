@@ -2,10 +2,11 @@
 // order, what one step leaves for another, and how many rows a block has.
 import { at, invariant } from '@tsinductor/base';
 import type { DType } from '@tsinductor/base';
-import { columnBounds, columnOf, nodesBelow, staticValue, touches, typicalValue } from '@tsinductor/codegen';
+import { columnBounds, columnOf, nodesBelow, product, staticValue, touches, typicalValue } from '@tsinductor/codegen';
 import type { ColumnBounds, IsFinite } from '@tsinductor/codegen';
-import { coefficientOf, equal, int } from '@tsinductor/ir';
-import type { Axis, BufferId, LoopBand, LoopNode, LoopTree, NodeRef } from '@tsinductor/ir';
+import { add, ceilDivide, coefficientOf, equal, floorDivide, int, maximum, minimum, multiply } from '@tsinductor/ir';
+import type { Axis, BufferId, Index, LoopBand, LoopNode, LoopTree, NodeRef } from '@tsinductor/ir';
+import type { Choices } from '../../machine/choices.ts';
 import { nodeAt } from '../plan/planning.ts';
 import type { Planning } from '../plan/planning.ts';
 import { moderateValues } from './chain-values.ts';
@@ -33,12 +34,12 @@ export interface Chain {
   /** The loops over the batch, and over rows. */
   readonly batch: readonly Axis[];
   readonly m: Axis;
-  /** Rows of a block. */
-  readonly rows: number;
+  /** Rows of a block: whole tiles, as many as a call's sizes allow where rows have a length that is a symbol. */
+  readonly rows: Index;
   /** Whether a product sums over the rows: then the blocks of a point of the batch are done in order. */
   readonly sums: boolean;
   /** What a block leaves from one step for another, and how many elements a row of it takes. */
-  readonly kept: ReadonlyMap<BufferId, number>;
+  readonly kept: ReadonlyMap<BufferId, Index>;
   /** What is written over another, whose row nobody reads any more: by what it takes the place of. */
   readonly over: ReadonlyMap<BufferId, BufferId>;
   /** The loops over columns of a row, where a mask leaves columns out: which of them count. */
@@ -68,21 +69,14 @@ export function planChain(planning: Planning): Chain {
   const kept = keptBetween(planning, steps, m);
   const over = writtenOver(planning, steps, kept);
   const own = [...kept].filter(([buffer]) => !over.has(buffer));
-  const bytes = own.reduce((sum, [buffer, row]) => sum + row * memory.bytesOf(buffer), 0);
+  const bytes = own.reduce<Index>((sum, [buffer, row]) => add(sum, multiply(row, int(memory.bytesOf(buffer)))), int(0));
   const byRows = steps.filter((step) => step.kind === 'product' && !step.sums);
   const tile = Math.max(
     ...productsOf({ steps: byRows }).map((node) => planProduct(planning, orient(planning, node)).rows),
   );
   const batch = bands.filter(({ name }) => name !== m.name);
   const sums = steps.some((step) => step.kind === 'product' && step.sums);
-  // Blocks enough for threads, whatever their number: where a block ends, so may the columns that a mask leaves.
-  const height = typicalValue(m.extent);
-  const all = batch.reduce((points, { extent }) => points * typicalValue(extent), height);
-  const fits = Math.floor(choices.chainBytes / Math.max(1, bytes) / tile);
-  const most = Math.floor(KEPT_BYTES / Math.max(1, bytes) / tile);
-  const least = sums ? Math.max(1, Math.min(Math.ceil(choices.chainSumRows / tile), most)) : 1;
-  const share = sums ? Infinity : Math.ceil(all / LEAST_BLOCKS / tile);
-  const rows = Math.min(Math.max(least, Math.min(fits, share)), Math.ceil(height / tile)) * tile;
+  const rows = rowsOfBlock(choices, { bytes, tile, m, batch, sums });
   return {
     steps,
     m,
@@ -95,11 +89,31 @@ export function planChain(planning: Planning): Chain {
   };
 }
 
+interface BlockOf extends Pick<Chain, 'm' | 'batch' | 'sums'> {
+  /** Of a row. */
+  readonly bytes: Index;
+  /** Rows of a register tile. */
+  readonly tile: number;
+}
+
+/** Whole tiles, whose rows fit into the second-level cache; and blocks enough for threads, whatever their number. */
+function rowsOfBlock({ chainBytes, chainSumRows }: Choices, { bytes, tile, m, batch, sums }: BlockOf): Index {
+  const isKnown = staticValue(bytes) !== undefined;
+  const sized = (extent: Index): Index => (isKnown ? int(typicalValue(extent)) : extent);
+  const tilesIn = (most: number): Index => floorDivide(int(Math.floor(most / tile)), maximum(bytes, int(1)));
+  const least = minimum(int(Math.ceil(chainSumRows / tile)), tilesIn(KEPT_BYTES));
+  const share = ceilDivide(product([...batch, m].map(({ extent }) => sized(extent))), int(LEAST_BLOCKS * tile));
+  const fits = tilesIn(chainBytes);
+  // Where a block ends, so may the columns that a mask leaves.
+  const wanted = sums ? maximum(fits, least) : minimum(fits, share);
+  return multiply(maximum(minimum(wanted, ceilDivide(sized(m.extent), int(tile))), int(1)), int(tile));
+}
+
 /** Rows that loops make take the place of those that came from a product, where each is read before it is lost. */
 function writtenOver(
   planning: Planning,
   steps: readonly Step[],
-  kept: ReadonlyMap<BufferId, number>,
+  kept: ReadonlyMap<BufferId, Index>,
 ): ReadonlyMap<BufferId, BufferId> {
   const [middle, ...others] = steps.flatMap((step, position) => (step.kind === 'rows' ? [{ step, position }] : []));
   if (middle === undefined || others.length > 0) return new Map();
@@ -111,7 +125,7 @@ function writtenOver(
   for (const [after, row] of kept) {
     const isTaken = (own: BufferId): boolean => [...over.values()].includes(own);
     const isAlike = (own: BufferId): boolean =>
-      kept.get(own) === row && memory.decl(own).dtype === memory.decl(after).dtype;
+      equal(kept.get(own) ?? int(0), row) && memory.decl(own).dtype === memory.decl(after).dtype;
     const isLost = (own: BufferId): boolean =>
       readLater.some((node) => touches(node, own)) || losesBy(stages, { own, after });
     const place = before.find((own) => !isTaken(own) && isAlike(own) && !isLost(own));
@@ -162,9 +176,16 @@ function maskOf(planning: Planning, steps: readonly Step[]): ColumnMask | undefi
   const isModerate: IsFinite = isBranched ? moderateValues({ ...between, products, dtypeOf }) : (): boolean => false;
   // A row that is undefined as a whole is so in excluded columns too, which a sum over rows would see.
   if (isBranched && !areDefined(nodes, weights, isModerate)) return undefined;
-  const bounds = columnBounds({ ...between, isFinite: isModerate });
+  const bounds = countable(columnBounds({ ...between, isFinite: isModerate }));
   const columns = new Set(nodes.flatMap((node) => columnOf(node, between)?.name ?? []));
   return bounds && { bounds, columns };
+}
+
+/** Bounds without a table of so many blocks as a call says: there is no place to keep the runs of those that count. */
+function countable(bounds: ColumnBounds | undefined): ColumnBounds | undefined {
+  if (bounds?.table === undefined || staticValue(bounds.table.columns.axis.extent) !== undefined) return bounds;
+  const { ahead, behind } = bounds;
+  return ahead === undefined && behind === undefined ? undefined : { ahead, behind, table: undefined };
 }
 
 /** Whether several products meet, or one sums over rows: then what a mask makes 0 is multiplied by what has to be finite. */
@@ -250,16 +271,16 @@ const nodesOfStep = (planning: Planning, step: Step): readonly LoopNode[] =>
   step.kind === 'product' ? [step.node, ...step.maps] : nodesBelow(step.tree).map((index) => nodeAt(planning, index));
 
 /** Locals that one step makes for another, and how far their rows are apart. */
-function keptBetween(planning: Planning, steps: readonly Step[], m: Axis): ReadonlyMap<BufferId, number> {
-  const kept = new Map<BufferId, number>();
+function keptBetween(planning: Planning, steps: readonly Step[], m: Axis): ReadonlyMap<BufferId, Index> {
+  const kept = new Map<BufferId, Index>();
   for (const step of steps) {
     const others = steps.filter((other) => other !== step).flatMap((other) => nodesOfStep(planning, other));
     for (const node of nodesOfStep(planning, step))
       node.outs.forEach((out, slot) => {
         if (!planning.memory.isVirtual(out) || !others.some((other) => touches(other, out))) return;
-        const row = staticValue(coefficientOf(at(node.writes, slot), m) ?? int(0));
+        const row = coefficientOf(at(node.writes, slot), m);
         invariant(
-          row !== undefined && row > 0,
+          row !== undefined && staticValue(row) !== 0,
           `group ${planning.group.name}: rows of a local are no known distance apart`,
         );
         kept.set(out, row);

@@ -28,7 +28,7 @@ export interface PreparedSum {
 /** Sums of a narrower dtype than they are accumulated in are kept in workspace, and rounded when all of them are complete. */
 export function prepareSum(nest: Nest, node: Contract, { rows, kept }: Pick<Chain, 'rows' | 'kept'>): PreparedSum {
   const whole = orient(nest, node);
-  const oriented: Oriented = { ...whole, k: { ...whole.k, extent: int(rows) } };
+  const oriented: Oriented = { ...whole, k: { ...whole.k, extent: rows } };
   const { a, b, k, outDType } = oriented;
   const planned = planProduct({ ...nest, target: { ...nest.target, threads: 1 } }, oriented);
   // Rows of the block are often a power of two apart, so that a column of them has few sets of the first-level cache to itself.

@@ -1,21 +1,10 @@
 // Two products and the loops over rows between them (see scheduler/product-chains), a block of rows at a time: a thread computes some
 // rows of the first product into scratch, runs over each of them, and multiplies them by the second operand of the other. What lies
 // between the products stays in a cache. Second operands that tiles would have packed are packed once for all blocks, before.
-import { at, get } from '@tsinductor/base';
+import { at } from '@tsinductor/base';
 import { bindAxis, emptyFrame, staticValue, typicalValue } from '@tsinductor/codegen';
 import type { Frame } from '@tsinductor/codegen';
-import {
-  add,
-  axisIndex,
-  ceilDivide,
-  floorDivide,
-  int,
-  minimum,
-  modulo,
-  multiply,
-  subtract,
-  substitute,
-} from '@tsinductor/ir';
+import { add, axisIndex, ceilDivide, floorDivide, int, minimum, modulo, multiply, substitute } from '@tsinductor/ir';
 import type { Axis, BufferId, Index, LoopTree } from '@tsinductor/ir';
 import { nodesOf as nodesInTree } from '../plan/planning.ts';
 import { pointWork } from '../plan/work.ts';
@@ -24,13 +13,15 @@ import type { Nest } from '../write/nest.ts';
 import { writeWithin } from '../write/region.ts';
 import { throughRuns } from '../write/runs.ts';
 import type { Runs } from '../write/runs.ts';
-import { round, targetOf, writeUnit } from './blocks.ts';
+import { eachPart, round, targetOf, writeUnit } from './blocks.ts';
 import { columnsFor, withinColumns } from './chain-columns.ts';
 import type { BlockOfRows, Columns } from './chain-columns.ts';
 import { checkFinite, operandsOf } from './chain-finite.ts';
 import type { FiniteCheck } from './chain-finite.ts';
 import { isBranchedChain, planChain } from './chain-plan.ts';
 import type { Chain, ProductStep, Step } from './chain-plan.ts';
+import { inRowSpace, keepRows } from './chain-rows.ts';
+import type { RowPlaces } from './chain-rows.ts';
 import { runsFor } from './chain-runs.ts';
 import { addSum, clearSum, prepareSum } from './chain-sums.ts';
 import type { PreparedSum } from './chain-sums.ts';
@@ -60,8 +51,11 @@ interface Panels {
   readonly batch: readonly Axis[];
   /** Elements of a point of the batch, and points of k of a panel. */
   readonly size: Index;
-  readonly depth: number;
+  readonly depth: Index;
 }
+
+/** More rows than a register tile has. */
+const MOST_ROWS = 64;
 
 export function writeChain(nest: Nest): void {
   const alone: Nest = { ...nest, target: { ...nest.target, threads: 1 } };
@@ -74,7 +68,10 @@ export function writeChain(nest: Nest): void {
   const finite = checksOf(nest, chain, [...products.values()]);
   const inRuns = finite !== undefined && chain.mask?.bounds.table !== undefined;
   const left = inRuns ? '; columns of blocks that a table leaves out are not computed' : '';
-  nest.notes.push(`blocks of ${String(chain.rows)} rows, from one product to the other${left}`);
+  const rows = staticValue(chain.rows);
+  const blocks =
+    rows === undefined ? 'blocks of as many rows as a cache has room for' : `blocks of ${String(rows)} rows`;
+  nest.notes.push(`${blocks}, from one product to the other${left}`);
   writeUnits(nest, alone, { chain, products, sums, finite });
   for (const { oriented, target } of sums.values()) round(nest, oriented, target);
   roundAll(nest, products, chain);
@@ -97,32 +94,38 @@ function checksOf(nest: Nest, chain: Chain, products: readonly Prepared[]): read
 /** What threads share: blocks of rows, or points of the batch where each block adds to what the one before it left. */
 function writeUnits(nest: Nest, alone: Nest, written: Written): void {
   const { chain, sums } = written;
-  const blocks = ceilDivide(chain.m.extent, int(chain.rows));
+  const count = ceilDivide(chain.m.extent, chain.rows);
   const points = pointsOf(chain.batch);
-  const total = chain.sums ? points : multiply(points, blocks);
+  const total = chain.sums ? points : multiply(points, count);
   const perBlock = cyclesPerBlock(alone, chain);
-  const write = ({ from, to }: AxisPart): void => {
+  const cycles = chain.sums ? perBlock * typicalValue(count) : perBlock;
+  inRowSpace(nest, { chain, total, cycles }, ({ from, to }, places) => {
+    const rows = known(alone, { name: 'block_rows', extent: add(chain.m.extent, int(MOST_ROWS)) }, chain.rows);
+    const blocks = known(alone, { name: 'blocks', extent: add(chain.m.extent, int(1)) }, count);
     scalarLoop(alone, { axis: { name: 'unit', extent: total }, from, to }, (unit) => {
       if (!chain.sums) {
         const point = coordinatesAt(alone, chain.batch, floorDivide(unit, blocks));
-        writeBlockOfRows(alone, written, { point, block: modulo(unit, blocks) });
+        writeBlockOfRows(alone, written, { point, block: modulo(unit, blocks), rows, places });
         return;
       }
       const point = coordinatesAt(alone, chain.batch, unit);
       for (const sum of sums.values()) clearSum(alone, sum, point);
       scalarLoop(alone, wholeRange({ name: 'block', extent: blocks }), (block) => {
-        writeBlockOfRows(alone, written, { point, block });
+        writeBlockOfRows(alone, written, { point, block, rows, places });
       });
     });
-  };
-  inThreads(nest, { total, cycles: chain.sums ? perBlock * typicalValue(blocks) : perBlock }, write);
+  });
 }
+
+/** A number that is known, or the variable that it is put in. */
+const known = (nest: Nest, axis: Axis, value: Index): Index =>
+  staticValue(value) === undefined ? nameBelow(nest, axis, value) : value;
 
 /** Packs what tiles are to read in panels, for all blocks of rows. */
 function prepare(nest: Nest, { alone, chain, step: { node, maps } }: Preparing): Prepared {
   const oriented = orient(nest, node);
   const planned = planProduct(alone, oriented);
-  const isDeep = (staticValue(oriented.k.extent) ?? 0) >= nest.choices.chainPanelDepth;
+  const isDeep = (staticValue(oriented.k.extent) ?? Infinity) >= nest.choices.chainPanelDepth;
   const plan = isDeep && oriented.b.element === undefined ? { ...planned, packB: true } : planned;
   const target = chain.kept.has(at(node.outs, 0)) ? undefined : targetOf(nest, oriented, { plan, maps });
   return { oriented, plan, target, panels: plan.packB ? packAll(nest, oriented, plan) : undefined };
@@ -144,12 +147,13 @@ function roundAll(nest: Nest, products: ReadonlyMap<Contract, Prepared>, { steps
 
 function packAll(nest: Nest, oriented: Oriented, given: ProductPlan): Panels {
   const { node, n, k } = oriented;
-  const depth = Math.ceil(typicalValue(k.extent) / 8) * 8;
-  const plan = { ...given, depth };
+  const depth = multiply(ceilDivide(k.extent, int(8)), int(8));
+  const all = staticValue(depth);
+  const plan = all === undefined ? given : { ...given, depth: all };
   const width = plan.vectors * plan.lanes;
   const batch = batchOfB(oriented);
   const panels = ceilDivide(n.extent, int(width));
-  const size = multiply(panels, int(width * depth));
+  const size = multiply(panels, multiply(int(width), depth));
   const { name: buffer } = nest.memory.workspace('panels', node.accumulate, multiply(pointsOf(batch), size));
   const total = multiply(pointsOf(batch), panels);
   const write = ({ from, to }: AxisPart): void => {
@@ -168,17 +172,19 @@ function packAll(nest: Nest, oriented: Oriented, given: ProductPlan): Panels {
         from: column,
         to: isEven ? add(column, int(width)) : minimum(add(column, int(width)), n.extent),
       };
-      packB(nest, { product, from: int(0), depth: k.extent, buffer, columns, first: multiply(unit, int(depth)) });
+      eachPart(nest, { name: 'depth_start', most: 'depth', extent: k.extent, step: plan.depth }, (from, points) => {
+        packB(nest, { product, from, depth: points, buffer, columns, first: add(multiply(unit, depth), from) });
+      });
     });
   };
-  inThreads(nest, { total, cycles: width * depth }, write);
+  inThreads(nest, { total, cycles: width * typicalValue(depth) }, write);
   return { buffer, batch, size, depth };
 }
 
 /** About what a block of rows takes. */
 function cyclesPerBlock(nest: Nest, { steps, m, rows }: Chain): number {
   const perRow = steps.reduce((sum, step) => sum + cyclesPerRow(nest, step, typicalValue(m.extent)), 0);
-  return Math.max(1, perRow * rows);
+  return Math.max(1, perRow * typicalValue(rows));
 }
 
 function cyclesPerRow(nest: Nest, step: Step, height: number): number {
@@ -207,20 +213,24 @@ interface Written {
 interface Unit {
   readonly point: ReadonlyMap<string, Index>;
   readonly block: Index;
+  /** How many rows a block has. */
+  readonly rows: Index;
+  readonly places: RowPlaces;
 }
 
-function writeBlockOfRows(nest: Nest, { chain, products, sums, finite }: Written, { point, block }: Unit): void {
-  const { m, rows } = chain;
+function writeBlockOfRows(nest: Nest, { chain, products, sums, finite }: Written, unit: Unit): void {
+  const { m } = chain;
+  const { point, block, rows, places } = unit;
   // Not called as the axis is: places of rows are both.
-  const from = nameBelow(nest, { name: `${m.name}_start`, extent: m.extent }, multiply(block, int(rows)));
-  const height = staticValue(m.extent);
-  const isEven = height !== undefined && height % rows === 0;
-  const to = isEven ? add(from, int(rows)) : minimum(add(from, int(rows)), m.extent);
+  const from = nameBelow(nest, { name: `${m.name}_start`, extent: m.extent }, multiply(block, rows));
+  const [height, most] = [staticValue(m.extent), staticValue(rows)];
+  const isEven = height !== undefined && most !== undefined && height % most === 0;
+  const to = isEven ? add(from, rows) : minimum(add(from, rows), m.extent);
   const range = {
     from,
     to: isEven ? to : nameBelow(nest, { name: `${m.name}_end`, extent: add(m.extent, int(1)) }, to),
   };
-  keepRows(nest, chain, from);
+  keepRows(nest, chain, { places, from });
   const frame = [...point].reduce((open: Frame, [name, value]) => bindAxis(open, name, value), emptyFrame);
   const masked = { chain, first: at([...products.values()], 0), finite };
   const columns = columnsFor(nest, masked, { point, range });
@@ -257,26 +267,6 @@ function inColumns(nest: Nest, { runs, columns, axis }: Counting, write: (part: 
   else throughRuns(nest, { runs, axis }, write);
 }
 
-/** Scratch for what one step leaves for another: its rows count from the first of the block. */
-function keepRows({ memory, writer }: Nest, { batch, rows, kept, over }: Chain, from: Index): void {
-  const outside = new Set(batch.map(({ name }) => name));
-  const declare = (buffer: BufferId, row: number): string => {
-    const { name, dtype } = memory.decl(buffer);
-    const scratch = writer.fresh(`${name}_rows`);
-    writer.emit({ kind: 'scratch', name: scratch, dtype, size: rows * row });
-    return scratch;
-  };
-  const names = new Map<BufferId, string>();
-  for (const [buffer, row] of kept) if (!over.has(buffer)) names.set(buffer, declare(buffer, row));
-  for (const [buffer, row] of kept)
-    memory.setRow(buffer, {
-      name: get(names, over.get(buffer) ?? buffer),
-      lanes: 1,
-      outside,
-      base: multiply(from, int(-row)),
-    });
-}
-
 interface Multiplying {
   readonly chain: Chain;
   readonly maps: ProductStep['maps'];
@@ -300,7 +290,7 @@ function writeProduct(
   const isKept = (buffer: number): boolean => chain.kept.has(buffer);
   const out = at(node.outs, 0);
   const batch = wholePoint(oriented, point);
-  const here = withinBlock(oriented, { chain, maps, from: range.from });
+  const here = withinBlock(nest, oriented, { chain, maps });
   const target = prepared.target ?? resultOf(nest, node);
   const inMemory = panels === undefined ? undefined : memoryOf(panels, batch);
   // The first product makes the columns that the second sums over.
@@ -328,20 +318,20 @@ function writeProduct(
  * by who knows where its row lies in the block.
  */
 function withinBlock(
+  { memory }: Nest,
   oriented: Oriented,
-  { chain, maps, from }: Pick<Multiplying, 'chain' | 'maps'> & { readonly from: Index },
+  { chain, maps }: Pick<Multiplying, 'chain' | 'maps'>,
 ): Oriented {
   const { a, node } = oriented;
-  const rows = new Map([
-    ...chain.batch.map(({ name }) => [name, int(0)] as const),
-    [chain.m.name, subtract(axisIndex(chain.m), from)],
-  ]);
-  const kept = (index: Index): Index => substitute(index, rows);
+  const first = new Map(chain.batch.map(({ name }) => [name, int(0)]));
+  const inRows = (buffer: BufferId, index: Index): Index =>
+    add(substitute(index, first), memory.row(buffer)?.base ?? int(0));
   const isStoredHere = chain.kept.has(at(node.outs, 0)) && maps.length === 0;
+  const writes = node.writes.map((index, slot) => inRows(at(node.outs, slot), index));
   return {
     ...oriented,
-    a: chain.kept.has(a.buffer) ? { ...a, at: kept(a.at) } : a,
-    node: { ...node, writes: isStoredHere ? node.writes.map(kept) : node.writes },
+    a: chain.kept.has(a.buffer) ? { ...a, at: inRows(a.buffer, a.at) } : a,
+    node: { ...node, writes: isStoredHere ? writes : node.writes },
   };
 }
 

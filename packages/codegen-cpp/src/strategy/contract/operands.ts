@@ -28,7 +28,7 @@ export interface PanelMemory {
   /** Where the first panel begins. */
   readonly base: Index;
   /** Points of k of a panel. */
-  readonly depth: number;
+  readonly depth: Index;
 }
 
 /** Where a product is stored: its buffer, or the workspace that stands for it. */
