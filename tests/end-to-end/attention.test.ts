@@ -69,6 +69,7 @@ const cases: readonly (readonly [string, Attention, Sizes])[] = [
   ['of rows that fill no block, columns that fill no panel', plain, { rows: 37, columns: 53, width: 5, values: 19 }],
   ['of wide values', plain, { rows: 48, columns: 64, width: 16, values: 70 }],
   ['of many columns', plain, { batch: [1], rows: 20, columns: 1500, width: 16 }],
+  ['of so many columns that no stack has them', causal, { batch: [2], rows: 30, columns: 50_000, width: 4 }],
   ['without a batch', causal, { batch: [], rows: 64, width: 16 }],
   ['of a batch of one', causal, { batch: [1, 1], rows: 64, width: 16 }],
   ['causal', causal, { rows: 128, width: 16 }],

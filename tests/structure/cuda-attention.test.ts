@@ -39,7 +39,7 @@ interface Shape {
 }
 
 const config = resolveConfig({ env: {} });
-const chains = { rowBytes: Infinity, operandBytes: Infinity, anySize: true, refuse: refuseChain };
+const chains = { operandBytes: Infinity, anySize: true, refuse: refuseChain };
 
 function caseOf(name: string, run: Run, shape: Shape): Case {
   const { batch = [2], shared = batch, rows, columns = rows, width = 16, values = width, dtype = 'f32' } = shape;

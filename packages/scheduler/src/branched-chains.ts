@@ -17,7 +17,7 @@ import {
   intoSumOf,
   branchedLimits,
   isWorthwhile,
-  rowBytesOf,
+  rowAxisOf,
   isWorthwhileSum,
   productOf,
   withRowsOutside,
@@ -109,8 +109,12 @@ function chain(branches: Branches, looking: Looking, joining: Omit<Joining, 'lin
   ];
   const chained: Cluster = { nodes: nodes.map(withoutOwnWaits(nodes)), outer, elementwise: false };
   const kept = [...branches.rows].filter((buffer) => passesProduct(buffer, branches));
-  if (!kept.every((buffer) => rowBytesOf(buffer, { chained, rows }, looking.facts) <= branchedLimits.rowBytes))
-    return refusal('rows do not lie one behind another, or are too long to be kept');
+  const fits = (buffer: BufferId): boolean => {
+    const axis = rowAxisOf(buffer, { chained, rows });
+    const { bytes } = dtypeInfo[looking.facts.decl(buffer).dtype];
+    return axis?.extent.kind === 'int' && axis.extent.value * bytes <= chainedRows.rowBytes;
+  };
+  if (!kept.every(fits)) return refusal('rows do not lie one behind another, or are too long to be kept');
   if (!staysInRows(nodes, outer)) return refusal('what one row makes, another one reads');
   return success([chained, ...placed.flatMap(({ rest }) => (rest === undefined ? [] : [rest]))]);
 }

@@ -21,7 +21,7 @@ interface ChainedRows {
   readonly leastRows: number;
   /** Where sums are over rows, threads share the matrices alone. */
   readonly leastMatrices: number;
-  /** The most bytes of a row: rows lie on the stack of a thread. */
+  /** The most bytes of a row where products meet or sum over rows: the rows of a register tile lie on the stack of a thread, some of them twice. */
   readonly rowBytes: number;
 }
 
@@ -33,8 +33,6 @@ export const chainedRowsOf = ({ cpp }: Config): (ChainedRows & { readonly leastB
 
 /** What may be one kernel of a target. */
 export interface ChainLimits {
-  /** The most bytes of a row that is kept, where its length is known; Infinity: none is kept whole. */
-  readonly rowBytes: number;
   /** The most bytes of a second operand for one point of the batch, where they are known. */
   readonly operandBytes: number;
   /** Whether sizes may be symbols. */
@@ -54,15 +52,8 @@ export interface ChainedNodes {
   readonly isStored: (buffer: BufferId) => boolean;
 }
 
-/**
- * Those of processors: the rows of a register tile lie on the stack of a thread, twice where two are kept, and the second operand is read
- * from a cache for every block of rows. Rows whose length a call decides lie in workspace, as many as are that long.
- */
-export const processorLimits: ChainLimits = {
-  rowBytes: chainedRows.rowBytes,
-  operandBytes: 8 << 20,
-  anySize: true,
-};
+/** Those of processors: the second operand is read from a cache for every block of rows. */
+export const processorLimits: ChainLimits = { operandBytes: 8 << 20, anySize: true };
 
 /** The same where products meet or sum over rows: their sizes are known. */
 export const branchedLimits: ChainLimits = { ...processorLimits, anySize: false };
@@ -222,23 +213,18 @@ function renamed(node: LoopNode, names: ReadonlyMap<string, Axis>): LoopNode {
     : reindex(node, { map, axes: rename(node.axes), over: [] });
 }
 
-/**
- * The bytes of a row of a buffer, where rows, one for each point of the loops over rows, lie one behind another; else NaN. Infinity: a
- * call says how many.
- */
-export function rowBytesOf(
+/** The axis of a row of a buffer, where rows, one for each point of the loops over rows, lie one behind another. */
+export function rowAxisOf(
   buffer: BufferId,
   { chained, rows }: { readonly chained: Cluster; readonly rows: Axis },
-  facts: Facts,
-): number {
+): Axis | undefined {
   const { nodes, outer } = chained;
   const maker = nodes.find(({ node }) => node.outs.includes(buffer))?.node;
-  if (maker === undefined) return NaN;
+  if (maker === undefined) return undefined;
   const [axis, ...others] = resultAxes(maker).filter((own) => !hasAxis(outer, own) && !isUnit(own));
-  if (axis === undefined || others.length > 0) return NaN;
+  if (axis === undefined || others.length > 0) return undefined;
   const write = at(maker.writes, maker.outs.indexOf(buffer));
   const [apart, step] = [coefficientOf(write, rows), coefficientOf(write, axis)];
   const isDense = apart !== undefined && equal(apart, axis.extent) && step !== undefined && equal(step, int(1));
-  const elements = axis.extent.kind === 'int' ? axis.extent.value : Infinity;
-  return isDense ? elements * dtypeInfo[facts.decl(buffer).dtype].bytes : NaN;
+  return isDense ? axis : undefined;
 }

@@ -18,7 +18,7 @@ export interface Cluster {
   readonly outer: readonly Axis[];
   /** Maps only, all loops of which are outer: any of them may still become inner. */
   readonly elementwise: boolean;
-  /** A row of what passes between its nodes may be of any length: its kernel keeps none whole, or has workspace for those of a call. */
+  /** A row of what passes between its nodes may be of any length: its kernel keeps none whole, or has workspace for them. */
   readonly streams?: boolean;
 }
 

@@ -41,6 +41,13 @@ describe('one group', () => {
     );
   });
 
+  test('of rows of any length', () => {
+    const plan = chained(attention({ columns: 90_000 }));
+    expect(sketches(plan)).toEqual([
+      '6 20(90000 4r(bmm) 90000r(amax) 90000r(exp sum) reciprocal 90000(mul) 5 90000r(bmm))',
+    ]);
+  });
+
   test('without a batch', () => {
     const plan = chained(attention({ batch: [] }));
     expect(sketches(plan)).toEqual(['20(24 4r(bmm) 24r(amax) 24r(exp sum) reciprocal 24(mul) 5 24r(bmm))']);
@@ -91,7 +98,7 @@ describe('sizes that are symbols', () => {
   });
 
   test('not where a target has kernels of known sizes alone', () => {
-    const limits = { rowBytes: Infinity, operandBytes: Infinity, anySize: false };
+    const limits = { operandBytes: Infinity, anySize: false };
     expect(scheduled(build, {}, { chains: limits }).groups).toHaveLength(3);
   });
 
@@ -119,7 +126,7 @@ describe('products with elements between them', () => {
 });
 
 describe('a target that keeps no rows', () => {
-  const limits = { rowBytes: Infinity, operandBytes: Infinity, anySize: true };
+  const limits = { operandBytes: Infinity, anySize: true };
   const long = attention({ batch: [1], columns: 300_000 });
 
   test('is given those of any length, whatever the settings of processors say', () => {
@@ -158,7 +165,6 @@ describe('a target that keeps no rows', () => {
 describe('kernels of their own', () => {
   const reasons: readonly (readonly [string, Build, number])[] = [
     ['for few rows', attention({ rows: 12 }), 3],
-    ['where a row is longer than is kept', attention({ batch: [1], columns: 9000 }), 3],
     [
       'where rows of the weights lie apart',
       (b) => {

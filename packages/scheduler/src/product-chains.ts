@@ -11,7 +11,7 @@ import { at, dtypeInfo } from '@tsinductor/base';
 import { add, int, multiply, printIndex } from '@tsinductor/ir';
 import type { Axis, BufferId, Decision, LoopNode } from '@tsinductor/ir';
 import type { FreshAxis } from './align.ts';
-import { intoLoopsOf, isWorthwhile, productOf, rowBytesOf, withRowsOutside } from './chained-product.ts';
+import { intoLoopsOf, isWorthwhile, productOf, rowAxisOf, withRowsOutside } from './chained-product.ts';
 import type { ChainedNodes, ChainLimits, Contract } from './chained-product.ts';
 import { joinClusters } from './cluster.ts';
 import type { Cluster, Joining, Member } from './cluster.ts';
@@ -182,12 +182,9 @@ function chain(
   const moved = made && intoLoopsOf(made, last, { ...joining, outer });
   if (moved === undefined || !areAllBut(outer, nodes, before)) return undefined;
   const all = [...nodes, ...moved].sort((x, y) => x.position - y.position);
-  const chained: Cluster = { nodes: all, outer, elementwise: false };
+  const chained: Cluster = { nodes: all, outer, elementwise: false, streams: true };
   const kept = middle === undefined ? [weights] : [...before.outs, weights];
-  const bytes = kept.map((buffer) => rowBytesOf(buffer, { chained, rows: before.m }, facts));
-  const areShort = bytes.every((row) => (row === Infinity ? limits.anySize : row <= limits.rowBytes));
-  const streams = limits.rowBytes === Infinity || bytes.includes(Infinity);
-  return areShort ? { ...chained, streams } : undefined;
+  return kept.every((buffer) => rowAxisOf(buffer, { chained, rows: before.m }) !== undefined) ? chained : undefined;
 }
 
 /** Whether loops are all those of a product, whose batch may be split since, but its columns. */

@@ -179,7 +179,7 @@ export const processors: ForTarget = { chains: true, hasLanes: true };
 
 /** What kernels of CUDA can be: of chains of products those whose rows need not be kept whole. */
 export const cudaDevices: ForTarget = {
-  chains: { rowBytes: Infinity, operandBytes: Infinity, anySize: true, refuse: (chain) => refuseChain(chain) },
+  chains: { operandBytes: Infinity, anySize: true, refuse: (chain) => refuseChain(chain) },
   hasMatrices: true,
 };
 

@@ -9,6 +9,7 @@ import type { Axis, BufferId, Index, LoopBand, LoopNode, LoopTree, NodeRef } fro
 import type { Choices } from '../../machine/choices.ts';
 import { nodeAt } from '../plan/planning.ts';
 import type { Planning } from '../plan/planning.ts';
+import { MOST_STACK } from './chain-rows.ts';
 import { moderateValues } from './chain-values.ts';
 import type { MapNode } from './epilogue.ts';
 import { orient } from './oriented.ts';
@@ -54,9 +55,6 @@ interface ColumnMask {
 /** Blocks that there are at least, where rows suffice. */
 const LEAST_BLOCKS = 16;
 
-/** The most bytes of rows of which a block has more than fit into the second-level cache: they lie on the stack of a thread. */
-const KEPT_BYTES = 1 << 20;
-
 const productsOf = ({ steps }: Pick<Chain, 'steps'>): readonly Contract[] =>
   steps.flatMap((step) => (step.kind === 'product' ? [step.node] : []));
 
@@ -101,7 +99,7 @@ function rowsOfBlock({ chainBytes, chainSumRows }: Choices, { bytes, tile, m, ba
   const isKnown = staticValue(bytes) !== undefined;
   const sized = (extent: Index): Index => (isKnown ? int(typicalValue(extent)) : extent);
   const tilesIn = (most: number): Index => floorDivide(int(Math.floor(most / tile)), maximum(bytes, int(1)));
-  const least = minimum(int(Math.ceil(chainSumRows / tile)), tilesIn(KEPT_BYTES));
+  const least = minimum(int(Math.ceil(chainSumRows / tile)), tilesIn(MOST_STACK));
   const share = ceilDivide(product([...batch, m].map(({ extent }) => sized(extent))), int(LEAST_BLOCKS * tile));
   const fits = tilesIn(chainBytes);
   // Where a block ends, so may the columns that a mask leaves.

@@ -1,5 +1,5 @@
-// Where the rows of a block lie that one step of a chain leaves for another (see chain.ts): on the stack of a thread; or, where a call says how
-// long they are, in workspace, of which every part of the blocks has as much as one of them needs.
+// Where the rows of a block lie that one step of a chain leaves for another (see chain.ts): on the stack of a thread; or, where
+// they are long or a call says how long they are, in workspace, of which every part of the blocks has as much as one of them needs.
 import { get, invariant } from '@tsinductor/base';
 import { staticValue, typicalValue } from '@tsinductor/codegen';
 import { add, floorDivide, int, minimum, multiply, subtract } from '@tsinductor/ir';
@@ -13,6 +13,9 @@ import { nameBelow } from './points.ts';
 
 /** Parts of the blocks at least, where the number of threads is not known, and for each thread, where it is. */
 const [PARTS, PARTS_OF_THREAD] = [64, 4];
+
+/** The most bytes of a block's rows on the stack of a thread. */
+export const MOST_STACK: number = 1 << 20;
 
 /** Where rows of a buffer lie: a place in memory by that name. */
 interface Place {
@@ -70,16 +73,22 @@ export function inRowSpace(
   });
 }
 
-/** Of what one step leaves for another a block has some rows; of what loops leave for one another, one at a time. */
-function spacesFor({ memory, group }: Nest, { rows, kept, over }: Chain, parts: Index): readonly RowSpace[] {
+/**
+ * Of what one step leaves for another a block has some rows; of what loops leave for one another, one at a time. None where a thread's stack has
+ * room for all of it.
+ */
+function spacesFor({ memory, group, choices }: Nest, { rows, kept, over }: Chain, parts: Index): readonly RowSpace[] {
   const inBlock = [...kept].map(([buffer, row]) => ({ buffer, size: multiply(rows, row) }));
   const inRow = group.locals.filter(({ kind, buffer }) => kind === 'row' && !kept.has(buffer));
-  return [...inBlock.filter(({ buffer }) => !over.has(buffer)), ...inRow]
-    .filter(({ size }) => staticValue(size) === undefined)
-    .map(({ buffer, size }) => {
-      const { name, dtype } = memory.decl(buffer);
-      return { buffer, size, name: memory.workspace(`${name}_rows`, dtype, multiply(parts, size)).name };
-    });
+  const bytesOf = ({ buffer, size }: { readonly buffer: BufferId; readonly size: Index }): number =>
+    (staticValue(size) ?? Infinity) * memory.bytesOf(buffer);
+  const all = [...inBlock.filter(({ buffer }) => !over.has(buffer)), ...inRow];
+  const areFew = all.reduce((sum, one) => sum + bytesOf(one), 0) <= MOST_STACK;
+  if (areFew && inRow.every((one) => bytesOf(one) <= choices.stackScratchBytes)) return [];
+  return all.map(({ buffer, size }) => {
+    const { name, dtype } = memory.decl(buffer);
+    return { buffer, size, name: memory.workspace(`${name}_rows`, dtype, multiply(parts, size)).name };
+  });
 }
 
 interface Keeping {
