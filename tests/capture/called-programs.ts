@@ -59,6 +59,35 @@ class Counted {
   }
 }
 
+class TooLong extends Error {
+  constructor(rows: number) {
+    super(`${String(rows)} rows are too many`);
+  }
+}
+const short = (x: Tensor): Tensor => {
+  if (rowsOf(x) > 12) throw new TooLong(rowsOf(x));
+  return x;
+};
+const shortened = (x: Tensor): Tensor => {
+  try {
+    return short(x);
+  } catch (error) {
+    return x.narrow(0, 0, 12).mul((error as Error).message.length);
+  }
+};
+/** What stands in a branch that no call takes. */
+const written = (x: Tensor, into: readonly Tensor[]): Tensor => {
+  into.forEach((part) => part.narrow(0, rowsOf(part) - 1, 1).copy_(x.narrow(0, 0, 1)));
+  return x;
+};
+const outcomeOf = (call: () => unknown): unknown => {
+  try {
+    return call();
+  } catch (error) {
+    return String(error);
+  }
+};
+
 const twice = { graphs: 3, recompiles: 2 } as const;
 
 export const calledPrograms: Programs = {
@@ -68,6 +97,27 @@ export const calledPrograms: Programs = {
         .sum(0)
         .div(rowsOf(x))
         .add(arange(rowsOf(x)).sum()),
+    calls: (f) => lengths.map((count) => f(rows(count))),
+    ...twice,
+  }),
+  'a helper that makes an error of a size, and throws it': program({
+    make: () => (x: Tensor) => mean(short(x)),
+    calls: (f) => [3, 4, 5, 12, 13, 14, 6].map((count) => outcomeOf(() => f(rows(count)))),
+    graphs: 2,
+    // Two of them come to nothing.
+    recompiles: 3,
+  }),
+  'a helper that catches what is made of a size': program({
+    make: () => (x: Tensor) => mean(shortened(x)),
+    calls: (f) => [3, 4, 5, 13, 14, 113, 6].map((count) => f(rows(count))),
+    graphs: 7,
+    recompiles: 6,
+  }),
+  'functions of a namespace, and what no call comes to': program({
+    make:
+      () =>
+      (x: Tensor, ...into: readonly Tensor[]) =>
+        written(tensors.nn.functional.softmax(mean(x), -1), into).add(arange(rowsOf(x)).sum()),
     calls: (f) => lengths.map((count) => f(rows(count))),
     ...twice,
   }),

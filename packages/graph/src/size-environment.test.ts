@@ -41,6 +41,14 @@ describe('SizeEnvironment', () => {
     expect(guardsOf(sizes)).toEqual(['s0 * s1 == s0 * s2', 's0 * s0 <= s0 * s1 * s2']);
   });
 
+  test('nor does what is apart by a number', () => {
+    const sizes = new SizeEnvironment();
+    const s0 = sizes.declare('s0', 5);
+    const before = add(s0, int(-1));
+    expect([sizes.atMost(before, s0), sizes.atMost(s0, before), sizes.same(before, s0)]).toEqual([true, false, false]);
+    expect(guardsOf(sizes)).toEqual([]);
+  });
+
   test('what hints decide is recorded once, and can be checked on other sizes', () => {
     const sizes = new SizeEnvironment();
     const [s0, s1] = [sizes.declare('s0', 5), sizes.declare('s1', 5)];

@@ -15,6 +15,7 @@ import {
   rangeOf,
   sizeSymbol,
   substitute,
+  subtract,
   termOf,
 } from '@tsinductor/ir';
 import type { Index } from '@tsinductor/ir';
@@ -75,7 +76,9 @@ export class SizeEnvironment {
     const [low, high] = withoutShared(left, right).map(rangeOf) as [Range, Range];
     if (low.max !== null && high.min !== null && low.max <= high.min) return true;
     if (low.min !== null && high.max !== null && low.min > high.max) return false;
-    if (equal(left, right)) return true;
+    const ahead = rangeOf(subtract(right, left));
+    if (ahead.min !== null && ahead.min >= 0) return true;
+    if (ahead.max !== null && ahead.max < 0) return false;
     const answer = this.hint(left) <= this.hint(right);
     this.#record({ relation: answer ? '<=' : '>', left, right });
     return answer;
@@ -191,6 +194,6 @@ const isPositive = (index: Index): boolean => (rangeOf(index).min ?? 0) > 0;
 
 /** Known to differ whatever the sizes are. */
 function areApart(left: Index, right: Index): boolean {
-  const [a, b] = [rangeOf(left), rangeOf(right)];
-  return (a.max !== null && b.min !== null && a.max < b.min) || (a.min !== null && b.max !== null && a.min > b.max);
+  const { min, max } = rangeOf(subtract(right, left));
+  return (min !== null && min > 0) || (max !== null && max < 0);
 }

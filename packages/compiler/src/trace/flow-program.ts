@@ -59,6 +59,8 @@ export interface Program {
   follow(call: FollowedCall): Labels | undefined;
   /** Code runs that nobody has followed. */
   leave(text: string): void;
+  /** Whether one of the functions that are followed catches what is thrown: if not, what is made to be thrown is in no trace. */
+  readonly catches: boolean;
 }
 
 /** What the flow of a function tells of its expressions to whoever follows its calls. */

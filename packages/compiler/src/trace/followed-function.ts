@@ -2,12 +2,13 @@
 // stand for; nothing where there is no text, or where a call of it gives no result at once.
 import * as exported from '@tsinductor/tensor';
 import * as internal from '@tsinductor/tensor/internal';
-import type { Node } from 'acorn';
+import type { AnyNode, Node } from 'acorn';
 import { types } from 'node:util';
 import { uncompiled } from './call-marks.ts';
 import { parsedFunction, sourceOf } from './function-source.ts';
 import type { FunctionNode } from './function-source.ts';
 import { closureOf } from './inspected.ts';
+import { childrenOf } from './syntax.ts';
 import { nameUniquely } from './unique-names.ts';
 
 export interface FollowedFunction {
@@ -16,6 +17,8 @@ export interface FollowedFunction {
   valueOf(name: string): unknown;
   /** The beginning of the text of a part of it. */
   textOf(node: Node): string;
+  /** Whether it catches what is thrown. */
+  readonly catches: boolean;
 }
 
 export function followedFunction(fn: object): FollowedFunction | undefined {
@@ -31,16 +34,29 @@ export function followedFunction(fn: object): FollowedFunction | undefined {
   return {
     node,
     valueOf: (name) => (closure.has(name) ? closure.get(name) : globalValue(name)),
+    catches: has(node, 'TryStatement'),
     textOf: ({ start, end }) => source.slice(start - begins, end - begins).slice(0, 60),
   };
 }
+
+const has = (node: AnyNode, type: AnyNode['type']): boolean =>
+  node.type === type || childrenOf(node).some((child) => has(child, type));
 
 const globalValue = (name: string): unknown => Object.getOwnPropertyDescriptor(globalThis, name)?.value;
 
 /** What a function that `compile` gave was made of; any other itself. */
 export const plainFunction = (fn: object): object => (fn as { readonly [uncompiled]?: object })[uncompiled] ?? fn;
 
-const names: ReadonlySet<unknown> = new Set([...Object.values(exported), ...Object.values(internal)]);
+const names: ReadonlySet<unknown> = new Set([exported, internal].flatMap(namesIn));
+
+/** What has a name in a module, and in the namespaces that it exports, as `nn.functional` is one. */
+function namesIn(namespace: object): readonly unknown[] {
+  return Object.values(namespace).flatMap((value: unknown) => {
+    const isNamespace =
+      typeof value === 'object' && value !== null && Object.getPrototypeOf(value) === Object.prototype;
+    return isNamespace ? [value, ...namesIn(value)] : [value];
+  });
+}
 
 /** A function of this project's: of the names that it exports, or an operator that it made of a definition. */
 export const isOwn = (fn: unknown): boolean =>

@@ -6,12 +6,20 @@ export const arithmetic: RegExp =
 export const comparisons: readonly string[] = ['==', '===', '!=', '!==', '<', '<=', '>', '>=', 'in', 'instanceof'];
 export const absences: readonly string[] = ['==', '===', '!=', '!=='];
 
-/** What makes tensors without being an operator. */
+/** What makes tensors, or writes to them, without being an operator. */
 export const makers: readonly string[] = [
   'slice',
   'tensor',
   'at',
+  'index',
   'set',
+  'copy_',
+  'uniform_',
+  'normal_',
+  'bernoulli_',
+  'requiresGrad_',
+  'cpu',
+  'cuda',
   'markDynamic',
   'isTensor',
   'rand',

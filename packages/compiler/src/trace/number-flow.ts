@@ -338,6 +338,8 @@ export class NumberFlow implements Expressions {
     },
     WhileStatement: ({ test, body }) => union(this.#test(test), this.#each([body])),
     DoWhileStatement: ({ test, body }) => union(this.#test(test), this.#each([body])),
+    // A trace in which something is thrown that nobody catches comes to nothing.
+    ThrowStatement: ({ argument }) => (this.#program.catches ? this.#leaves(argument) : none),
     BreakStatement: () => none,
     ContinueStatement: () => none,
   };

@@ -83,6 +83,10 @@ class ProgramFlow implements Program, Flow {
     return this.#all().flatMap((flow) => flow.passed.map((node) => ({ node, flow })));
   }
 
+  get catches(): boolean {
+    return this.#all().some(({ fn }) => fn.catches);
+  }
+
   get writes(): boolean {
     return [...this.#flows].some(([fn, flow]) => flow !== null && findOuterWrites(fn).length > 0);
   }

@@ -1,9 +1,10 @@
 // What of a graph depends on frozen inputs alone. In: a graph of primitives, and which of its placeholders are frozen.
 import { at, dtypeInfo } from '@tsinductor/base';
+import type { Index } from '@tsinductor/ir';
 import { pointwise } from '@tsinductor/ops';
 import type { PointwiseName } from '@tsinductor/ops';
 import { valuesOf } from '../argument-reader.ts';
-import type { Graph, GraphNode, Meta } from '../graph.ts';
+import type { Attr, Graph, GraphNode, Meta } from '../graph.ts';
 import { costKindOf } from '../partition/cost-kind.ts';
 import type { CallNode } from '../passes/rebuild.ts';
 import { product } from '../shape.ts';
@@ -20,6 +21,8 @@ export function frozenNodes(
     if (node.kind === 'placeholder') {
       placeholder += 1;
       if (isFrozen(placeholder)) sources.set(node.id, [placeholder]);
+    } else if (isOfSizes(node)) {
+      // It is another one in a call with other sizes.
     } else if (isFixed(node, fixed)) {
       fixed.add(node.id);
     } else if (node.kind === 'call') {
@@ -33,6 +36,19 @@ export function frozenNodes(
 
 const joined = (lists: readonly (readonly number[])[]): readonly number[] =>
   [...new Set(lists.flat())].sort((a, b) => a - b);
+
+/** Whether a symbolic size is in the shape of what a node makes, or among its attributes. */
+const isOfSizes = (node: GraphNode): boolean =>
+  node.results.some(({ shape }) => shape.some(isSymbolic)) ||
+  ('attrs' in node && Object.values(node.attrs).some(hasSymbol));
+
+function hasSymbol(attr: Attr): boolean {
+  if (isList(attr)) return attr.some(hasSymbol);
+  return typeof attr === 'object' && attr !== null && 'size' in attr && isSymbolic(attr.size);
+}
+
+const isList = (attr: Attr): attr is readonly Attr[] => Array.isArray(attr);
+const isSymbolic = ({ kind }: Index): boolean => kind !== 'int';
 
 /** Constants, and what is made of constants: the same in every call, and known to the compiler. */
 const isFixed = (node: GraphNode, fixed: ReadonlySet<number>): boolean => {

@@ -1,11 +1,12 @@
 import { describe, expect, test } from '@jest/globals';
+import { at } from '@tsinductor/base';
 import { int, sizeSymbol } from '@tsinductor/ir';
 import type { Index } from '@tsinductor/ir';
 import { scalar } from '../argument-reader.ts';
 import type { Graph, ValueRef } from '../graph.ts';
 import { GraphBuilder } from '../graph-builder.ts';
 import { printGraph } from '../print-graph.ts';
-import { contiguousMeta } from '../shape.ts';
+import { contiguousMeta, sizeAttr } from '../shape.ts';
 import { verifyGraph } from '../verify-graph.ts';
 import type { Packing } from './pack-products.ts';
 import { splitFrozen } from './split-frozen.ts';
@@ -42,6 +43,21 @@ describe('what is computed once', () => {
       { kind: 'folded', position: 0 },
     ]);
     for (const graph of [parts?.rest, parts?.folded[0]?.graph]) if (graph) verifyGraph(graph, { primitivesOnly: true });
+  });
+
+  test('is nothing that a symbolic size is in: it is another one in a call of other sizes', () => {
+    const ofLast: Build = (b, x, w) => {
+      const last = b.call('iota', [], {
+        length: 1,
+        start: sizeAttr(at(b.metaOf(x).shape, 0)),
+        step: 1,
+        dtype: { dtype: 'i64' },
+      });
+      return b.call('add', [x, b.call('mul', [b.call('indexSelect', [w, last], { dim: 0 }), scalar(2)])]);
+    };
+    const size = sizeSymbol('s0', 2, 31);
+    expect(split(graphOf(ofLast, [size, int(24)]))).toBeUndefined();
+    expect(split(graphOf(ofLast, ints([8, 24])))?.folded).toHaveLength(1);
   });
 
   test('is no view, which costs nothing where it is', () => {
