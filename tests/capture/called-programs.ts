@@ -88,6 +88,20 @@ const outcomeOf = (call: () => unknown): unknown => {
   }
 };
 
+/** What is nothing in a layer is not called in it. */
+class Ending extends Layer {
+  readonly last: Layer | null;
+  constructor(last: Layer | null = null) {
+    super();
+    this.last = last;
+  }
+  override forward(x: Tensor): Tensor {
+    const defaults = { by: 2 };
+    const y = scaled(super.forward(x), { ...defaults });
+    return this.last === null ? y.div(rowsOf(x)) : this.last.forward(y);
+  }
+}
+
 const twice = { graphs: 3, recompiles: 2 } as const;
 
 export const calledPrograms: Programs = {
@@ -118,6 +132,14 @@ export const calledPrograms: Programs = {
       () =>
       (x: Tensor, ...into: readonly Tensor[]) =>
         written(tensors.nn.functional.softmax(mean(x), -1), into).add(arange(rowsOf(x)).sum()),
+    calls: (f) => lengths.map((count) => f(rows(count))),
+    ...twice,
+  }),
+  'a layer that may be null, and options that are copied': program({
+    make: () => {
+      const layers = [new Ending(), new Ending(new Layer()), new Ending()];
+      return (x: Tensor) => layers.reduce((y, layer) => layer.forward(y), x);
+    },
     calls: (f) => lengths.map((count) => f(rows(count))),
     ...twice,
   }),

@@ -45,6 +45,19 @@ export const numbersPrograms: Programs = {
     graphs: 1,
     options: { dynamic: true },
   }),
+  'chunks of an axis, of which only the number is fixed': program({
+    make: () => (x: Tensor) => x.chunk(3).map((part) => part.mul(2)),
+    calls: (f) => [9, 12, 30, 8, 11, 6].map((count) => f(rows(count))),
+    graphs: 1,
+    options: { dynamic: true },
+  }),
+  'pieces of one size, as many as there are': program({
+    make: () => (x: Tensor) => x.split(4).map((part) => part.sum(0)),
+    calls: (f) => [10, 11, 12, 15, 4, 3].map((count) => f(rows(count))),
+    graphs: 3,
+    recompiles: 2,
+    options: { dynamic: true },
+  }),
   'a step count that corrects a bias': program({
     make:
       () =>

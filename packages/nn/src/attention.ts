@@ -136,9 +136,9 @@ function attend(module: MultiheadAttention, given: Projections, masks: Attention
   const inHeads = (x: Tensor): Tensor => x.unflatten(-1, [heads, width / heads]).transpose(1, 2);
   const [query, key, value] = [inHeads(projected.query), inHeads(projected.key), inHeads(projected.value)];
   const all = { ...noMasks, ...masks };
-  const own = given.key.size(1);
-  const isPlain = all.attnMask === null && all.keyPaddingMask === null && key.size(-2) === own;
-  const attnMask = isPlain ? null : maskOf(all, { query, key, own });
+  const more = keysBehind(module);
+  const isPlain = all.attnMask === null && all.keyPaddingMask === null && more === 0;
+  const attnMask = isPlain ? null : maskOf(all, { query, key, more });
   const told = { ...all, attnMask, isCausal: all.isCausal && isPlain };
   const [made, weights] = weighted(module, { query, key, value }, told);
   return [module.outProj.forward(made.transpose(1, 2).flatten(-2)), weights];
@@ -207,20 +207,23 @@ function extended({ biasK, biasV, addZeroAttn }: MultiheadAttention, { query, ke
   return { query, key: behind(key, biasK), value: behind(value, biasV) };
 }
 
+/** Keys behind those that are given. */
+const keysBehind = ({ biasK, addZeroAttn }: MultiheadAttention): number =>
+  (biasK === null ? 0 : 1) + Number(addZeroAttn);
+
 interface Scored {
   /** [batch, heads, rows, width], and [batch, heads, keys, width]. */
   readonly query: Tensor;
   readonly key: Tensor;
-  /** Keys that were given: those behind them no mask keeps out. */
-  readonly own: number;
+  /** Keys behind those that were given: no mask keeps them out. */
+  readonly more: number;
 }
 
 /** All masks as numbers that are added to scores [batch, heads, rows, keys]; none, if there are none. */
 function maskOf(
   { attnMask, keyPaddingMask, isCausal }: Required<AttentionMasks>,
-  { query, key, own }: Scored,
+  { query, key, more }: Scored,
 ): Tensor | null {
-  const more = key.size(-2) - own;
   const added = (mask: Tensor): Tensor => {
     const numbers =
       mask.dtype === 'bool' ? zeros([1], { dtype: query.dtype }).to(query.device).maskedFill(mask, -Infinity) : mask;
@@ -231,7 +234,7 @@ function maskOf(
   const all = [
     ...(attnMask === null ? [] : [perHead(added(attnMask))]),
     ...(keyPaddingMask === null ? [] : [added(keyPaddingMask).unsqueeze(1).unsqueeze(1)]),
-    ...(isCausal ? [added(causalMask(query, own))] : []),
+    ...(isCausal ? [added(causalMask(query, key.size(-2) - more))] : []),
   ];
   return all.length === 0 ? null : all.reduce((sum, mask) => sum.add(mask));
 }

@@ -2,7 +2,7 @@
 // their turn. In: a call of its source. Out: what the result carries. A call that is not understood decides what it is given.
 import { operators } from '@tsinductor/graph';
 import { isTensor } from '@tsinductor/tensor';
-import type { AnyNode, CallExpression, Pattern } from 'acorn';
+import type { AnyNode, CallExpression, NewExpression, Pattern } from 'acorn';
 import { nothingKnown } from './flow-program.ts';
 import type { Expressions, Given, Program } from './flow-program.ts';
 import { isBuiltIn, isOwn } from './followed-function.ts';
@@ -35,6 +35,17 @@ export class CallFlow {
       return labels;
     }
     return sizeRead(object, name, node.arguments) ?? this.#method(node, { ...method, callee, labels });
+  }
+
+  /** What a constructor makes: what it does is not followed. */
+  made(node: NewExpression): Labels {
+    const { callee, arguments: given } = node;
+    for (const part of callee.type === 'Identifier' ? given : [callee, ...given])
+      this.#in.decide(this.#in.value(part), part);
+    const constructors = this.#in.objects(callee);
+    if (constructors === undefined || ![...constructors].every(isBuiltIn))
+      this.#program.leave(this.#in.fn.textOf(node));
+    return none;
   }
 
   /** A property that a function gives, of an object that is known. */

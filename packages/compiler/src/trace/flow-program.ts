@@ -74,7 +74,7 @@ export interface Expressions {
   /** Handed to an operator. */
   pass(node: AnyNode): void;
   readonly fn: FollowedFunction;
-  /** A parameter that no call gives: nothing is called by it. */
+  /** A parameter that no call gives, or what is known to be null: nothing is called by it. */
   isAbsent(node: AnyNode): boolean;
   /** What a variable from around the function stands for. */
   outer(name: string): unknown;

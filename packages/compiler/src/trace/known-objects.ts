@@ -104,6 +104,14 @@ export class KnownObjects {
     },
   };
 
+  /** Whether an expression is a property that is null or undefined in all objects that it may be of. */
+  isNothing(node: AnyNode): boolean {
+    const key = node.type === 'MemberExpression' ? writtenKey(node) : undefined;
+    if (node.type !== 'MemberExpression' || node.object.type === 'Super' || key === undefined) return false;
+    const values = [...(this.of(node.object) ?? [])].map((object) => dataOf(object, key));
+    return values.length > 0 && values.every((data) => data !== undefined && isNullish(data.value));
+  }
+
   /** The number that a property of a known object is. */
   numberAt(node: AnyNode): number | undefined {
     const key = node.type === 'MemberExpression' ? writtenKey(node) : undefined;
@@ -183,19 +191,27 @@ const listed = (values: readonly unknown[]): Objects | undefined => known(new Se
 const together = (one: Objects | undefined, other: Objects | undefined): Objects | undefined =>
   one !== undefined && other !== undefined ? new Set([...one, ...other]) : undefined;
 
-/** What the objects have under a key, or under any; undefined where one of them has nothing there, or computes it. */
+/** What the objects have under a key, or under any, but null; undefined where one of them has nothing there, or computes it. */
 function membersOf(objects: Objects, key: PropertyKey | undefined): Objects | undefined {
   const found = new Set<object>();
   for (const object of objects) {
     if (isTensor(object) || object instanceof InPlace) return undefined;
     for (const each of key === undefined ? Object.keys(object) : [key]) {
-      const descriptor = findDescriptor(object, each);
-      if (descriptor === undefined || accessorOf(descriptor) !== undefined) return undefined;
-      const value: unknown = descriptor.value;
-      if (isObject(value)) found.add(value);
-      else if (key !== undefined) return undefined;
+      const data = dataOf(object, each);
+      if (data === undefined) return undefined;
+      if (isObject(data.value)) found.add(data.value);
+      else if (key !== undefined && !isNullish(data.value)) return undefined;
       if (found.size > maximumObjects) return undefined;
     }
   }
   return known(found);
+}
+
+const isNullish = (value: unknown): boolean => value === null || value === undefined;
+
+/** A property that is there and is not computed. */
+function dataOf(object: object, key: PropertyKey): { readonly value: unknown } | undefined {
+  if (isTensor(object) || object instanceof InPlace) return undefined;
+  const descriptor = findDescriptor(object, key);
+  return descriptor === undefined || accessorOf(descriptor) !== undefined ? undefined : { value: descriptor.value };
 }

@@ -4,11 +4,10 @@
 //
 // Numbers are followed by name, whatever the order of statements: what ever holds one always does. What is not understood decides.
 import { isTensor } from '@tsinductor/tensor';
-import type { AnyNode, MemberExpression, Node, Pattern } from 'acorn';
+import type { AnyNode, MemberExpression, Node, Pattern, SpreadElement } from 'acorn';
 import { CallFlow } from './call-flow.ts';
 import { bothGiven, nothingKnown } from './flow-program.ts';
 import type { Expressions, Given, Program } from './flow-program.ts';
-import { isBuiltIn } from './followed-function.ts';
 import type { FollowedFunction } from './followed-function.ts';
 import { memberPath, valueAt } from './found.ts';
 import { stepping } from './formula.ts';
@@ -17,6 +16,7 @@ import type { Label, Labels } from './held-numbers.ts';
 import { absences, comparisons, decidesInPlace } from './known-names.ts';
 import { InPlace, KnownObjects } from './known-objects.ts';
 import type { Objects } from './known-objects.ts';
+import { hasAccessors } from './readers.ts';
 import { childrenOf, isAbsence, isInlineFunction, isShape, isText, nameOf, writtenKey } from './syntax.ts';
 
 /** The numbers in one function of a program. */
@@ -135,11 +135,11 @@ export class NumberFlow implements Expressions {
     this.#passed.add(node);
   }
 
-  /** A parameter that no call gives. */
+  /** A parameter that no call gives, or what is known to be null. */
   isAbsent(node: AnyNode): boolean {
     const isIts = (pattern: Pattern): boolean => pattern.type === 'Identifier' && pattern.name === nameOf(node);
     const index = this.fn.node.params.findIndex(isIts);
-    return index >= 0 && this.#given[index] === undefined;
+    return (index >= 0 && this.#given[index] === undefined) || this.#objects.isNothing(node);
   }
 
   /** What a variable from around it stands for. */
@@ -236,14 +236,7 @@ export class NumberFlow implements Expressions {
     },
     MemberExpression: (node) => this.#member(node),
     CallExpression: (node) => this.#calls.call(node),
-    NewExpression: (node) => {
-      const { callee, arguments: given } = node;
-      if (callee.type !== 'Identifier') this.#leaves(callee);
-      for (const argument of given) this.#leaves(argument);
-      const made = this.#objects.of(callee);
-      if (made === undefined || [...made].some((fn) => !isBuiltIn(fn))) this.#program.leave(this.fn.textOf(node));
-      return none;
-    },
+    NewExpression: (node) => this.#calls.made(node),
     TaggedTemplateExpression: (node) => {
       this.decide(this.#all([node.tag, node.quasi]), node);
       this.#program.leave(this.fn.textOf(node));
@@ -292,7 +285,8 @@ export class NumberFlow implements Expressions {
       this.#iterated(argument);
       return this.value(argument);
     },
-    ObjectExpression: ({ properties }) => this.#all(properties),
+    ObjectExpression: ({ properties }) =>
+      this.#all(properties.map((property) => (property.type === 'Property' ? property : this.#copied(property)))),
     Property: ({ value, key, computed }) => {
       if (computed) this.#leaves(key);
       const labels = this.value(value);
@@ -343,6 +337,12 @@ export class NumberFlow implements Expressions {
     BreakStatement: () => none,
     ContinueStatement: () => none,
   };
+
+  /** Of an object whose members are copied: those that are computed are so by code of its own. */
+  #copied({ argument }: SpreadElement): AnyNode {
+    if ([...(this.#objects.of(argument) ?? [])].some(hasAccessors)) this.#program.leave(this.fn.textOf(argument));
+    return argument;
+  }
 
   /** Objects of the program are gone through by code of theirs. */
   #iterated(node: AnyNode): void {

@@ -1,5 +1,6 @@
 // What a guard reads of an object where that is no plain property: whether a property is there, which accessor stands behind
 // it, which properties there are, what a WeakMap holds for the object. In: an object at call time. Out: a value to compare.
+import { types } from 'node:util';
 
 /** A question about an object, asked again at every call. */
 export interface Reader {
@@ -30,6 +31,11 @@ export const accessor = (key: PropertyKey): Reader => ({
 export const accessorOf = (descriptor: PropertyDescriptor | undefined): ((this: object) => unknown) | undefined =>
   // eslint-disable-next-line @typescript-eslint/unbound-method -- whoever calls it says for which object
   descriptor?.get;
+
+/** Whether code runs where all properties of an object itself are read. */
+export const hasAccessors = (object: object): boolean =>
+  types.isProxy(object) ||
+  Object.values(Object.getOwnPropertyDescriptors(object)).some((own) => accessorOf(own) !== undefined);
 
 /** What a class extends. */
 export const extended: Reader = { label: 'the class that it extends', of: (object) => prototypeOf(object) };

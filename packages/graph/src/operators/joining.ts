@@ -1,6 +1,6 @@
 // Joining and splitting: in terms of cat and slice.
-import { at } from '@tsinductor/base';
-import { add, int, subtract } from '@tsinductor/ir';
+import { at, invariant } from '@tsinductor/base';
+import { add, ceilDivide, int, multiply, subtract } from '@tsinductor/ir';
 import type { Index } from '@tsinductor/ir';
 import { promoteTypes } from '@tsinductor/ops';
 import type { ArgumentReader } from '../argument-reader.ts';
@@ -37,11 +37,31 @@ function pieces(
   return sizes.map((size, i) => c.slice(x, dim, { start: at(ends, i) - size, end: at(ends, i) }));
 }
 
-/** Sizes of equal pieces, the last one smaller; one empty piece of an empty axis. */
-function equalPieces(extent: number, size: number): readonly number[] {
-  if (extent === 0) return [0];
-  return range(Math.ceil(extent / size)).map((i) => Math.min(size, extent - i * size));
+interface EqualPieces {
+  readonly dim: number;
+  /** Of each piece but the last, which may be smaller. */
+  readonly size: Index;
+  /** How many there are at most, where that is known. */
+  readonly most?: number;
 }
+
+/** Equal pieces of an axis that is not empty. Where sizes are symbols it is their number that is guarded. */
+function equalPieces(c: Composer, x: ValueRef, { dim, size, most }: EqualPieces): readonly ValueRef[] {
+  const extent = c.size(x, dim);
+  const count = Math.ceil(c.sizes.hint(extent) / c.sizes.hint(size));
+  const startOf = (piece: number): Index => multiply(size, int(piece));
+  const isSo =
+    c.sizes.atMost(add(startOf(count - 1), one), extent) && (count === most || c.sizes.atMost(extent, startOf(count)));
+  invariant(isSo, 'so many pieces there are for the sizes of this call');
+  return range(count).map((piece) => {
+    const end = piece === count - 1 ? extent : startOf(piece + 1);
+    return c.slice(x, dim, { start: startOf(piece), end });
+  });
+}
+
+/** Pieces of an axis that is empty. */
+const emptyPieces = (c: Composer, x: ValueRef, { dim, count }: { dim: number; count: number }): readonly ValueRef[] =>
+  pieces(c, x, { dim, sizes: range(count).map(() => 0) });
 
 function requireDims(c: Composer, a: ArgumentReader, x: ValueRef): number {
   if (c.rank(x) === 0) throw shapeMismatch(`${a.operator.name} of a 0-d tensor`, 'it has no dims');
@@ -70,19 +90,19 @@ function split(c: Composer, a: ArgumentReader): readonly ValueRef[] {
   const dim = requireDims(c, a, x);
   const size = a.attr('splitSizeOrSections');
   if (typeof size !== 'number') return splitSizes(c, x, { dim, sizes: a.ints('splitSizeOrSections') });
-  const extent = c.sizes.toNumber(c.size(x, dim));
-  if (size < 0 || (size === 0 && extent > 0))
-    throw argumentValue('split', `size ${String(size)}`, 'use a positive size');
-  return pieces(c, x, { dim, sizes: equalPieces(extent, size) });
+  const isEmpty = c.sizes.isZero(c.size(x, dim));
+  if (size < 0 || (size === 0 && !isEmpty)) throw argumentValue('split', `size ${String(size)}`, 'use a positive size');
+  return isEmpty ? emptyPieces(c, x, { dim, count: 1 }) : equalPieces(c, x, { dim, size: int(size) });
 }
 
 function chunk(c: Composer, a: ArgumentReader): readonly ValueRef[] {
   const x = a.tensor('input');
   const [dim, chunks] = [requireDims(c, a, x), a.int('chunks')];
   if (chunks < 1) throw argumentValue('chunk', `${String(chunks)} chunks`, 'use a positive number');
-  const extent = c.sizes.toNumber(c.size(x, dim));
-  const sizes = extent === 0 ? new Array<number>(chunks).fill(0) : equalPieces(extent, Math.ceil(extent / chunks));
-  return pieces(c, x, { dim, sizes });
+  const extent = c.size(x, dim);
+  return c.sizes.isZero(extent)
+    ? emptyPieces(c, x, { dim, count: chunks })
+    : equalPieces(c, x, { dim, size: ceilDivide(extent, int(chunks)), most: chunks });
 }
 
 /** Pieces between indices, or a number of nearly equal pieces, the first ones larger. */
