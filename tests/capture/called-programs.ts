@@ -75,6 +75,18 @@ const shortened = (x: Tensor): Tensor => {
     return x.narrow(0, 0, 12).mul((error as Error).message.length);
   }
 };
+const thresholdOf = (x: Tensor): number => (rowsOf(x) > 4 ? 2 : 3);
+const thresholded = (x: Tensor): Tensor => x.mul(thresholdOf(x));
+class Catching {
+  caught = 0;
+  set run(fn: () => void) {
+    try {
+      fn();
+    } catch (thrown) {
+      this.caught = Number(thrown);
+    }
+  }
+}
 /** What stands in a branch that no call takes. */
 const written = (x: Tensor, into: readonly Tensor[]): Tensor => {
   into.forEach((part) => part.narrow(0, rowsOf(part) - 1, 1).copy_(x.narrow(0, 0, 1)));
@@ -134,6 +146,55 @@ export const calledPrograms: Programs = {
         written(tensors.nn.functional.softmax(mean(x), -1), into).add(arange(rowsOf(x)).sum()),
     calls: (f) => lengths.map((count) => f(rows(count))),
     ...twice,
+  }),
+  'a function that is null until it is set': program({
+    make: () => {
+      const held: { by: ((x: Tensor) => number) | null } = { by: null };
+      return (x: Tensor) => {
+        held.by = (y) => (rowsOf(y) > 4 ? 2 : 3);
+        const scale = held.by(x);
+        held.by = null;
+        return x.mul(scale).sum(0);
+      };
+    },
+    calls: (f) => [2, 3, 4, 5, 6].map((count) => f(rows(count))),
+    graphs: 5,
+    recompiles: 4,
+  }),
+  'a function that an object is given by a helper': program({
+    make: () => {
+      const held: { by: ((x: Tensor) => number) | null } = { by: null };
+      const give = (by: (x: Tensor) => number): unknown => Object.assign(held, { by });
+      return (x: Tensor) => {
+        give(thresholdOf);
+        const scale = held.by?.(x) ?? 1;
+        held.by = null;
+        return x.mul(scale).sum(0);
+      };
+    },
+    calls: (f) => [2, 3, 4, 5, 6].map((count) => f(rows(count))),
+    graphs: 5,
+    recompiles: 4,
+  }),
+  'what is thrown and caught behind a setter': program({
+    make: () => {
+      const held = new Catching();
+      return (x: Tensor) => {
+        held.run = () => {
+          throw thresholdOf(x); // eslint-disable-line @typescript-eslint/only-throw-error -- a number is what is caught
+        };
+        return x.mul(held.caught).sum(0);
+      };
+    },
+    calls: (f) => [2, 3, 4, 5, 6].map((count) => f(rows(count))),
+    graphs: 3,
+    breaks: 1,
+  }),
+  'a function that is handed to checkpoint by name': program({
+    make: () => (x: Tensor) => tensors.checkpoint(thresholded, x),
+    calls: (f) => [2, 3, 4, 5, 6].map((count) => f(rows(count))),
+    graphs: 5,
+    recompiles: 4,
   }),
   'a layer that may be null, and options that are copied': program({
     make: () => {

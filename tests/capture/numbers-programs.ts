@@ -45,6 +45,15 @@ export const numbersPrograms: Programs = {
     graphs: 1,
     options: { dynamic: true },
   }),
+  'a limit of one axis, and another one of two places': program({
+    make: () => (x: Tensor) => {
+      if (x.size(0) > 6) throw new RangeError(`${String(x.size(0))} rows are too many`);
+      return x.mul(2).add(x.size(0));
+    },
+    calls: (f) => [4, 5, 6, 3].map((count) => f(rows(count, 2))),
+    graphs: 1,
+    options: { dynamic: true },
+  }),
   'chunks of an axis, of which only the number is fixed': program({
     make: () => (x: Tensor) => x.chunk(3).map((part) => part.mul(2)),
     calls: (f) => [9, 12, 30, 8, 11, 6].map((count) => f(rows(count))),

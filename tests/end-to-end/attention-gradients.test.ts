@@ -96,6 +96,7 @@ const cases: readonly (readonly [string, Attention, Sizes])[] = [
   ['of wide values', plain, { rows: 48, columns: 64, width: 16, values: 70 }],
   ['of many rows and few columns', plain, { rows: 300, columns: 24 }],
   ['of few rows and many columns', plain, { rows: 20, columns: 700, width: 16 }],
+  ['of rows that fill a stack', plain, { batch: [4], rows: 64, columns: 4368, width: 16 }],
   ['causal', causal, { rows: 128, width: 16 }],
   ['causal, of rows that fill no block', causal, { rows: 101, width: 12 }],
   ['causal, more columns than rows', causal, { rows: 33, columns: 80 }],

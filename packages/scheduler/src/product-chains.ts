@@ -91,8 +91,11 @@ function isAskedFor({ middle, scores }: Links, facts: Facts, chaining: Chaining)
  */
 function unprofitable({ middle, first, last, scores }: Links, facts: Facts): string | undefined {
   if (middle !== undefined) return undefined;
-  const between = 2 * (bytesOf(scores, facts) ?? 0);
-  const again = [first, last].reduce((sum, one) => sum + (bytesOf(productOf(one)?.b.buffer ?? scores, facts) ?? 0), 0);
+  const [made, ...read] = [scores, ...[first, last].flatMap((one) => productOf(one)?.b.buffer ?? [])].map(
+    (buffer) => bytesOf(buffer, facts) ?? Infinity,
+  );
+  const between = 2 * (made ?? 0);
+  const again = read.reduce((sum, bytes) => sum + bytes, 0);
   return between < again
     ? `between them are ${String(between)} bytes to write and read, and every block of rows would read ${String(again)} again`
     : undefined;

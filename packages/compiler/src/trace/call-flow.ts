@@ -10,8 +10,8 @@ import { anySize, none, sizeLabel, union } from './held-numbers.ts';
 import type { Labels } from './held-numbers.ts';
 import { arithmetic, keepsElements, makers, stepped, walksOver } from './known-names.ts';
 import { InPlace } from './known-objects.ts';
-import { accessorOf, findDescriptor } from './readers.ts';
-import { isInlineFunction, isShape } from './syntax.ts';
+import { accessorOf, findDescriptor, setterOf } from './readers.ts';
+import { isInlineFunction, isShape, writtenKey } from './syntax.ts';
 
 export class CallFlow {
   /** The function that a call is of, where that is one. */
@@ -64,6 +64,17 @@ export class CallFlow {
     }
   }
 
+  /** A property that a function takes, of an object that is known. */
+  written(target: AnyNode): void {
+    const key = target.type === 'MemberExpression' ? writtenKey(target) : undefined;
+    if (target.type !== 'MemberExpression' || key === undefined) return;
+    const isTaken = (owner: object): boolean => {
+      const setter = isTensor(owner) || owner instanceof InPlace ? undefined : setterOf(findDescriptor(owner, key));
+      return setter !== undefined && !isBuiltIn(setter);
+    };
+    if ([...(this.#in.objects(target.object) ?? [])].some(isTaken)) this.#program.leave(this.#in.fn.textOf(target));
+  }
+
   /** Properties that a pattern takes of an object. */
   takenApart(pattern: Pattern, node: AnyNode): void {
     if (pattern.type !== 'ObjectPattern') return;
@@ -80,7 +91,7 @@ export class CallFlow {
   #known(node: CallExpression, callee: AnyNode, labels: Labels): Labels {
     const functions = [...(this.#in.objects(callee) ?? [])];
     const object = callee.type === 'MemberExpression' && callee.object.type !== 'Super' ? [callee.object] : [];
-    if ([callee, ...object].some((called) => this.#in.isAbsent(called))) return none;
+    if ([callee, ...object].some((called) => this.#in.isNothing(called))) return none;
     // Which function it is may be decided by a number.
     if (callee.type !== 'Identifier') this.#in.value(callee);
     if (functions.length > 0 && functions.every(isOwn)) {
@@ -192,7 +203,7 @@ export class CallFlow {
         this.#pass(argument.properties.flatMap((property) => (property.type === 'Property' ? [property.value] : [])));
       else if (this.#argument(argument).size > 0) this.#in.pass(argument);
     }
-    this.#handOver(given.filter(isInlineFunction));
+    this.#handOver(given);
   }
 
   /** A function written in place is followed where it is called. */

@@ -59,8 +59,10 @@ export interface Program {
   follow(call: FollowedCall): Labels | undefined;
   /** Code runs that nobody has followed. */
   leave(text: string): void;
-  /** Whether one of the functions that are followed catches what is thrown: if not, what is made to be thrown is in no trace. */
+  /** Whether code that runs may catch what is thrown: if not, what is made to be thrown is in no trace. */
   readonly catches: boolean;
+  /** Whether one of them may write to a property of that name. */
+  mayWrite(name: string): boolean;
 }
 
 /** What the flow of a function tells of its expressions to whoever follows its calls. */
@@ -74,8 +76,8 @@ export interface Expressions {
   /** Handed to an operator. */
   pass(node: AnyNode): void;
   readonly fn: FollowedFunction;
-  /** A parameter that no call gives, or what is known to be null: nothing is called by it. */
-  isAbsent(node: AnyNode): boolean;
+  /** A parameter that no call gives, or what is known to be null: no call is of it. */
+  isNothing(node: AnyNode): boolean;
   /** What a variable from around the function stands for. */
   outer(name: string): unknown;
 }

@@ -8,7 +8,7 @@ import { uncompiled } from './call-marks.ts';
 import { parsedFunction, sourceOf } from './function-source.ts';
 import type { FunctionNode } from './function-source.ts';
 import { closureOf } from './inspected.ts';
-import { childrenOf } from './syntax.ts';
+import { childrenOf, writtenProperties } from './syntax.ts';
 import { nameUniquely } from './unique-names.ts';
 
 export interface FollowedFunction {
@@ -19,6 +19,8 @@ export interface FollowedFunction {
   textOf(node: Node): string;
   /** Whether it catches what is thrown. */
   readonly catches: boolean;
+  /** Properties that it writes, of whatever object; undefined among them: some that its text does not name. */
+  readonly written: ReadonlySet<string | undefined>;
 }
 
 export function followedFunction(fn: object): FollowedFunction | undefined {
@@ -35,6 +37,7 @@ export function followedFunction(fn: object): FollowedFunction | undefined {
     node,
     valueOf: (name) => (closure.has(name) ? closure.get(name) : globalValue(name)),
     catches: has(node, 'TryStatement'),
+    written: writtenProperties(node),
     textOf: ({ start, end }) => source.slice(start - begins, end - begins).slice(0, 60),
   };
 }

@@ -4,6 +4,7 @@
 // in all three (explain-number.ts). A last trace, for the call as it is, has inputs and symbolic sizes in these places.
 //
 // What decides something, or is not explained, is guarded: a plain number by its value, a size by being fixed where it is read.
+import { at } from '@tsinductor/base';
 import type { AdaptedCall, BoundCall } from '@tsinductor/tensor/internal';
 import type { AnyNode } from 'acorn';
 import { markedSizeFixed } from '../errors.ts';
@@ -198,7 +199,6 @@ function explain(probes: Probes, search: Search, opensArguments: boolean): Expla
   const points: Points = [first.point, second.point, third.point];
   const other = probes.find(({ structure }) => structure.some((line, index) => line !== first.structure[index]));
   if (other !== undefined) return { decides: differingCall(first, other) };
-  if (!areApart(points, search.freedom)) return { decides: '' };
   const written = search.flow.passed.map(
     ({ node, flow }): Formula =>
       (point) =>
@@ -227,7 +227,9 @@ function probesOf(call: Call, tracing: Tracing, search: Search): Probes | undefi
   if (first === undefined) return undefined;
   const others: Probe[] = [];
   for (let round = 1; round <= ways && others.length < 2; round += 1) {
-    if (!search.conditions.every(({ isMet }) => isMet(otherPoint(first, search, round)))) continue;
+    const point = otherPoint(first, search, round);
+    if (!search.conditions.every(({ isMet }) => isMet(point))) continue;
+    if (!areApart([first, ...others].map((probed) => probed.point).concat(point), search.freedom)) continue;
     const other = probe(call, tracing, { search, round });
     if (other === undefined) return undefined;
     others.push(other);
@@ -258,8 +260,8 @@ function planOf({ flow, freedom }: Search, round: number): TracePlan {
 }
 
 /** Whether every number and size that is open is another one at each point: else nothing shows what follows from it. */
-function areApart(points: Points, freedom: Freedom): boolean {
-  const [first] = points;
+function areApart(points: readonly Point[], freedom: Freedom): boolean {
+  const first = at(points, 0);
   const apart = (values: readonly (number | undefined)[]): boolean => new Set(values).size === values.length;
   const sizes = freedom.sizes ? [...first.sizes.keys()] : [];
   return (

@@ -24,6 +24,8 @@ interface Origins {
   outer(name: string): unknown;
   /** What is at an access path. */
   atPath(name: string): unknown;
+  /** Whether the program may write to a property of that name. */
+  mayWrite(name: string): boolean;
   /** The function that is written in place, or declared inside, here; undefined where none is. */
   inPlace(node: AnyNode): InPlace | undefined;
 }
@@ -100,7 +102,7 @@ export class KnownObjects {
     LogicalExpression: ({ left, right }) => together(this.of(left), this.of(right)),
     MemberExpression: (node) => {
       const objects = node.object.type === 'Super' ? this.#basesOf() : this.of(node.object);
-      return objects && membersOf(objects, writtenKey(node));
+      return objects && this.#members(objects, writtenKey(node));
     },
   };
 
@@ -108,6 +110,7 @@ export class KnownObjects {
   isNothing(node: AnyNode): boolean {
     const key = node.type === 'MemberExpression' ? writtenKey(node) : undefined;
     if (node.type !== 'MemberExpression' || node.object.type === 'Super' || key === undefined) return false;
+    if (this.#origins.mayWrite(String(key))) return false;
     const values = [...(this.of(node.object) ?? [])].map((object) => dataOf(object, key));
     return values.length > 0 && values.every((data) => data !== undefined && isNullish(data.value));
   }
@@ -120,6 +123,11 @@ export class KnownObjects {
     if (object === undefined || others.length > 0 || isTensor(object)) return undefined;
     const value: unknown = findDescriptor(object, key)?.value;
     return typeof value === 'number' ? value : undefined;
+  }
+
+  /** What the objects have under a key; undefined where the program may write to it, too. */
+  #members(objects: Objects, key: string | number | undefined): Objects | undefined {
+    return key !== undefined && this.#origins.mayWrite(String(key)) ? undefined : membersOf(objects, key);
   }
 
   /** What is behind the prototypes that have the function as their own. */
@@ -155,7 +163,7 @@ export class KnownObjects {
       case 'ObjectPattern':
         for (const property of pattern.properties)
           if (property.type === 'Property' && !property.computed && property.key.type === 'Identifier')
-            this.bind(property.value, membersOf(objects, property.key.name));
+            this.bind(property.value, this.#members(objects, property.key.name));
         break;
       case 'RestElement':
       case 'MemberExpression':

@@ -53,6 +53,7 @@ export class NumberFlow implements Expressions {
       self,
       thisObjects: () => this.#owner?.objects,
       outer: (name) => this.outer(name),
+      mayWrite: (name) => program.mayWrite(name),
       inPlace: (node) => this.#inPlace(node),
       atPath: (name) => {
         const path = this.#held.pathOf.get(name);
@@ -136,7 +137,7 @@ export class NumberFlow implements Expressions {
   }
 
   /** A parameter that no call gives, or what is known to be null. */
-  isAbsent(node: AnyNode): boolean {
+  isNothing(node: AnyNode): boolean {
     const isIts = (pattern: Pattern): boolean => pattern.type === 'Identifier' && pattern.name === nameOf(node);
     const index = this.fn.node.params.findIndex(isIts);
     return (index >= 0 && this.#given[index] === undefined) || this.#objects.isNothing(node);
@@ -274,6 +275,7 @@ export class NumberFlow implements Expressions {
       if (decidesInPlace(operator, isText(right))) this.decide(union(labels, before), left);
       this.#held.bind(left, union(labels, before), undefined);
       this.#objects.bind(left, this.#objects.of(right));
+      this.#calls.written(left);
       return union(labels, before);
     },
     SequenceExpression: ({ expressions }) => {
@@ -334,8 +336,6 @@ export class NumberFlow implements Expressions {
     DoWhileStatement: ({ test, body }) => union(this.#test(test), this.#each([body])),
     // A trace in which something is thrown that nobody catches comes to nothing.
     ThrowStatement: ({ argument }) => (this.#program.catches ? this.#leaves(argument) : none),
-    BreakStatement: () => none,
-    ContinueStatement: () => none,
   };
 
   /** Of an object whose members are copied: those that are computed are so by code of its own. */

@@ -31,12 +31,13 @@ const around: readonly Distance[] = [
 /** How many other values are thought of. */
 export const ways: number = multiples.length + around.length;
 
-/** Multiples first; then sizes around it. */
+/** Multiples first; then sizes around it, the size itself in the place of those that are no sizes of a symbol. */
 export function otherSize(size: number, round: number, order: number): number {
   if (round === 0) return size;
   const [fromOne, fromZero] = at([...multiples, ...around], round - 1);
   const distance = fromOne * (1 + order) + fromZero * order;
-  return round <= multiples.length ? size * (1 + distance) : Math.max(2, size + distance);
+  if (round <= multiples.length) return size * (1 + distance);
+  return size + distance < 2 ? size : size + distance;
 }
 
 /** Whole numbers stay whole, fractions stay fractions; upwards and downwards in turn. */

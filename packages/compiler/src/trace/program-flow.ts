@@ -84,7 +84,11 @@ class ProgramFlow implements Program, Flow {
   }
 
   get catches(): boolean {
-    return this.#all().some(({ fn }) => fn.catches);
+    return this.left !== undefined || this.#all().some(({ fn }) => fn.catches);
+  }
+
+  mayWrite(name: string): boolean {
+    return this.#all().some(({ fn: { written } }) => written.has(name) || written.has(undefined));
   }
 
   get writes(): boolean {

@@ -32,6 +32,13 @@ export const accessorOf = (descriptor: PropertyDescriptor | undefined): ((this: 
   // eslint-disable-next-line @typescript-eslint/unbound-method -- whoever calls it says for which object
   descriptor?.get;
 
+/** The function that a property is given to when it is written. */
+export const setterOf = (
+  descriptor: PropertyDescriptor | undefined,
+): ((this: object, value: unknown) => void) | undefined =>
+  // eslint-disable-next-line @typescript-eslint/unbound-method -- it is looked at, and never called
+  descriptor?.set;
+
 /** Whether code runs where all properties of an object itself are read. */
 export const hasAccessors = (object: object): boolean =>
   types.isProxy(object) ||

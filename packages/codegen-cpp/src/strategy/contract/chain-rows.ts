@@ -77,7 +77,10 @@ export function inRowSpace(
  * Of what one step leaves for another a block has some rows; of what loops leave for one another, one at a time. None where a thread's stack has
  * room for all of it.
  */
-function spacesFor({ memory, group, choices }: Nest, { rows, kept, over }: Chain, parts: Index): readonly RowSpace[] {
+function spacesFor({ memory, group, choices }: Nest, chain: Chain, parts: Index): readonly RowSpace[] {
+  const { rows, kept, over, sums } = chain;
+  // Their rows are short, and are read as if each block had them to itself.
+  if (sums) return [];
   const inBlock = [...kept].map(([buffer, row]) => ({ buffer, size: multiply(rows, row) }));
   const inRow = group.locals.filter(({ kind, buffer }) => kind === 'row' && !kept.has(buffer));
   const bytesOf = ({ buffer, size }: { readonly buffer: BufferId; readonly size: Index }): number =>

@@ -54,9 +54,6 @@ interface Panels {
   readonly depth: Index;
 }
 
-/** More rows than a register tile has. */
-const MOST_ROWS = 64;
-
 export function writeChain(nest: Nest): void {
   const alone: Nest = { ...nest, target: { ...nest.target, threads: 1 } };
   const chain = planChain(alone);
@@ -100,8 +97,8 @@ function writeUnits(nest: Nest, alone: Nest, written: Written): void {
   const perBlock = cyclesPerBlock(alone, chain);
   const cycles = chain.sums ? perBlock * typicalValue(count) : perBlock;
   inRowSpace(nest, { chain, total, cycles }, ({ from, to }, places) => {
-    const rows = known(alone, { name: 'block_rows', extent: add(chain.m.extent, int(MOST_ROWS)) }, chain.rows);
-    const blocks = known(alone, { name: 'blocks', extent: add(chain.m.extent, int(1)) }, count);
+    const rows = inVariable(alone, 'block_rows', chain.rows);
+    const blocks = inVariable(alone, 'blocks', count);
     scalarLoop(alone, { axis: { name: 'unit', extent: total }, from, to }, (unit) => {
       if (!chain.sums) {
         const point = coordinatesAt(alone, chain.batch, floorDivide(unit, blocks));
@@ -118,8 +115,8 @@ function writeUnits(nest: Nest, alone: Nest, written: Written): void {
 }
 
 /** A number that is known, or the variable that it is put in. */
-const known = (nest: Nest, axis: Axis, value: Index): Index =>
-  staticValue(value) === undefined ? nameBelow(nest, axis, value) : value;
+const inVariable = (nest: Nest, name: string, value: Index): Index =>
+  staticValue(value) === undefined ? nameBelow(nest, { name, extent: add(value, int(1)) }, value) : value;
 
 /** Packs what tiles are to read in panels, for all blocks of rows. */
 function prepare(nest: Nest, { alone, chain, step: { node, maps } }: Preparing): Prepared {

@@ -5,7 +5,7 @@
 //
 // The blocks follow from sizes alone, as chunks do, so that a sum does not depend on the threads.
 import { at, isFloat } from '@tsinductor/base';
-import { rangeOf, scalarOperands } from '@tsinductor/ir';
+import { largestIndex, rangeOf, scalarOperands } from '@tsinductor/ir';
 import type { Index } from '@tsinductor/ir';
 import { pointwise } from '@tsinductor/ops';
 import type { Planning } from './planning.ts';
@@ -52,8 +52,8 @@ export function cascadeOf(
   return sizes;
 }
 
-/** How many iterations a loop over `points` has at most that takes some at a time; undefined where that is not known. */
+/** How many iterations a loop over `points` has at most that takes some at a time; undefined where nothing but 32 bits limits them. */
 export function mostIterations(points: Index, each: number): number | undefined {
   const { max } = rangeOf(points);
-  return max === null ? undefined : Math.ceil(max / each);
+  return max === null || (points.kind !== 'int' && max >= largestIndex) ? undefined : Math.ceil(max / each);
 }
