@@ -211,7 +211,7 @@ function eachBlock(nest: Nest, { oriented, plan, points }: Product, write: (bloc
   });
 }
 
-export interface Parts {
+interface Parts {
   readonly name: string;
   /** What the number of points of the last part is called, if that is less than a step. */
   readonly most: string;

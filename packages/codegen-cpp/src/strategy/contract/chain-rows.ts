@@ -11,7 +11,7 @@ import { inThreads } from './in-threads.ts';
 import type { AxisPart } from './in-threads.ts';
 import { nameBelow } from './points.ts';
 
-/** Parts of the blocks at least, where the number of threads is not known, and for each thread, where it is. */
+/** Parts of the blocks at most: where the number of threads is not known, and for each thread where it is. */
 const [PARTS, PARTS_OF_THREAD] = [64, 4];
 
 /** The most bytes of a block's rows on the stack of a thread. */
