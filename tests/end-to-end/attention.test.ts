@@ -2,7 +2,7 @@
 import { describe, expect, test } from '@jest/globals';
 import { at } from '@tsinductor/base';
 import { arange, compile, full, manualSeed, randn, valueAndGrad, where } from 'tsinductor';
-import type { DType, Tensor } from 'tsinductor';
+import type { CompileOptions, DType, Tensor } from 'tsinductor';
 import { useOwnCache } from './own-cache.ts';
 
 useOwnCache();
@@ -85,6 +85,20 @@ const cases: readonly (readonly [string, Attention, Sizes])[] = [
   ['with what follows it', layer, { rows: 64, width: 16 }],
   ['f64', causal, { rows: 40, dtype: 'f64' }],
 ];
+
+/** Gradients for all operands, compiled, beside those of eager mode. */
+function checkGradients(how: CompileOptions): void {
+  const inputs = given({ rows: 24 });
+  const loss = (...parts: Given): Tensor =>
+    causal(...parts)
+      .square()
+      .sum();
+  const both = valueAndGrad(loss, { argnums: [0, 1, 2] });
+  const [[, made], [, wanted]] = [compile(both, how)(...inputs), both(...inputs)];
+  made.forEach((gradient, position) => {
+    expect(difference(gradient, at(wanted, position))).toBeLessThan(1e-5);
+  });
+}
 
 describe('attention', () => {
   test.each(cases)('%s', (_, attention, sizes) => {
@@ -169,16 +183,7 @@ describe('attention', () => {
   });
 
   test('gradients', () => {
-    const inputs = given({ rows: 24 });
-    const loss = (...parts: Given): Tensor =>
-      causal(...parts)
-        .square()
-        .sum();
-    const both = valueAndGrad(loss, { argnums: [0, 1, 2] });
-    const [[, made], [, wanted]] = [compile(both, { options: always })(...inputs), both(...inputs)];
-    made.forEach((gradient, position) => {
-      expect(difference(gradient, at(wanted, position))).toBeLessThan(1e-5);
-    });
+    checkGradients({ options: always });
   });
 });
 
@@ -243,16 +248,7 @@ describe('sizes that a call decides', () => {
   });
 
   test('the gradients have sizes that are known', () => {
-    const inputs = given({ rows: 24 });
-    const loss = (...parts: Given): Tensor =>
-      causal(...parts)
-        .square()
-        .sum();
-    const both = valueAndGrad(loss, { argnums: [0, 1, 2] });
-    const [[, made], [, wanted]] = [compile(both, { dynamic: true, options: always })(...inputs), both(...inputs)];
-    made.forEach((gradient, position) => {
-      expect(difference(gradient, at(wanted, position))).toBeLessThan(1e-5);
-    });
+    checkGradients({ dynamic: true, options: always });
   });
 });
 
