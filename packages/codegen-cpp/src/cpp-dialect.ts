@@ -300,7 +300,7 @@ function transpose({ dtype, from, fromStep, to, toStep, rows, columns, ...how }:
   const { tile, whole, isNonTemporal } = how;
   const way = { tile, isNonTemporal };
   return whole
-    ? call(special.transposeTile(dtype, way), [from, fromStep, to, toStep])
+    ? call(special.transposeTile(dtype, way, isa), [from, fromStep, to, toStep])
     : call(special.transposeAny(dtype, way, isa), [from, fromStep, to, toStep, rows, columns]);
 }
 
@@ -322,10 +322,11 @@ function store(access: AccessText, type: ValueType, { text, hint, prelude }: Sto
   if (layout === 'gather') return storeAtOffsets(access, type, { text, lanes });
   if (lanes === undefined) {
     if (!contiguous) return call(prelude.of(memory.storeStridedFunction, type), [p, step, text]);
-    return call(prelude.of(hint === 'non-temporal' ? memory.nonTemporalStoreFunction : memory.storeFunction, type), [
-      p,
-      text,
-    ]);
+    const stored =
+      hint === 'non-temporal'
+        ? prelude.of(memory.nonTemporalStoreFunction, type, prelude.isa)
+        : prelude.of(memory.storeFunction, type);
+    return call(stored, [p, text]);
   }
   if (mask === undefined && contiguous && count !== undefined)
     return call(prelude.of(memory.storeFirstFunction, type, prelude.isa), [p, count, text]);

@@ -8,6 +8,8 @@ import type { Isa } from './machine/isa.ts';
 import type { CpuTarget } from './machine/target.ts';
 import { hexadecimal } from '@tsinductor/codegen';
 import { printIndex } from '@tsinductor/ir';
+import type { ValueType } from '@tsinductor/ir';
+import { nonTemporalStoreFunction } from './prelude/memory-functions.ts';
 import { cases } from '@tsinductor/testing/loops';
 
 const target: CpuTarget = { isa: 'avx512', threads: 2 };
@@ -242,6 +244,13 @@ describe('generated C++', () => {
     expect(textOf(ofAnySize, { isa: 'avx512', threads: 256, minChunk: Number.MAX_SAFE_INTEGER })).toMatch(
       /parallel\(runtime/,
     );
+  });
+
+  test('streams a vector of several registers by registers', () => {
+    const wide: ValueType = { dtype: 'f64', lanes: 8 };
+    const textOn = (isa: Isa): string => nonTemporalStoreFunction(wide, isa).text;
+    expect(textOn('avx512').match(/vmovntps/g)).toHaveLength(1);
+    expect(textOn('avx2').match(/non_temporal_target32 \*\)p\)\[[01]\]/g)).toHaveLength(2);
   });
 
   test('never streams parts of a register', () => {

@@ -5,6 +5,7 @@ import { dtypeInfo } from '@tsinductor/base';
 import type { DType } from '@tsinductor/base';
 import type { Definition } from '@tsinductor/codegen';
 import type { ValueType } from '@tsinductor/ir';
+import { registerModels } from '../machine/isa.ts';
 import type { Isa } from '../machine/isa.ts';
 import { elementDefinition, inlineFunction, memoryType, typeDefinition, typeName } from './vector-types.ts';
 
@@ -294,24 +295,30 @@ export function gatherInstruction(type: ValueType, offsets: ValueType): string |
   return table[kind];
 }
 
-/** A non-temporal store, at an address aligned to the vector. */
-export function nonTemporalStoreFunction(type: ValueType): Definition {
+/** A non-temporal store, at an address aligned to the vector: of each register of it, where it takes several. */
+export function nonTemporalStoreFunction(type: ValueType, isa: Isa): Definition {
   const name = `non_temporal_store_${typeName(type)}`;
   const element = elementDefinition(type.dtype).name;
   const bytes = dtypeInfo[type.dtype].bytes * type.lanes;
   const value = type.dtype === 'bool' ? storeFunction(type) : undefined;
   const parameters = `${element} *p, ${typeName(type)} x`;
-  const aligned = `non_temporal_target${String(bytes)}`;
+  const register = Math.min(bytes, registerModels[isa].vectorBytes);
+  const aligned = `non_temporal_target${String(register)}`;
   const definition: Definition = {
     name: aligned,
-    text: `typedef float ${aligned} __attribute__((vector_size(${String(bytes)}), may_alias));\n`,
+    text: `typedef float ${aligned} __attribute__((vector_size(${String(register)}), may_alias));\n`,
     needs: [],
   };
   if (value !== undefined) {
     const text = inlineFunction({ returns: 'void', name, parameters }, [`${value.name}(p, x);`]);
     return { name, text, needs: [value] };
   }
-  const body = [`__asm__("vmovntps %1, %0" : "=m"(*(${aligned} *)p) : "v"(x));`];
+  const moved = (place: string, vector: string): string =>
+    `__asm__("vmovntps %1, %0" : "=m"(${place}) : "v"(${vector}));`;
+  const partOf = (part: number): string =>
+    moved(`((${aligned} *)p)[${String(part)}]`, `((const ${aligned} *)&x)[${String(part)}]`);
+  const parts = Array.from({ length: bytes / register }, (_, part) => partOf(part));
+  const body = parts.length === 1 ? [moved(`*(${aligned} *)p`, 'x')] : parts;
   return {
     name,
     text: inlineFunction({ returns: 'void', name, parameters }, body),

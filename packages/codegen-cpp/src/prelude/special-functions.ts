@@ -246,12 +246,12 @@ function exchanges(
  * A whole square tile in registers: log2(tile) rounds, each of which exchanges blocks of rows with blocks of columns of
  * half the size.
  */
-export function transposeTile(dtype: DType, { tile, isNonTemporal }: TileWay): Definition {
+export function transposeTile(dtype: DType, { tile, isNonTemporal }: TileWay, isa: Isa): Definition {
   const element = elementDefinition(dtype);
   const { lane, vector, row: at } = rowsOfTile(dtype, tile);
   const type: ValueType = { dtype: lane, lanes: tile };
   const name = `transpose_${isNonTemporal ? 'past_' : ''}${element.name}x${String(tile)}`;
-  const storeNonTemporal = isNonTemporal ? nonTemporalStoreFunction(type) : undefined;
+  const storeNonTemporal = isNonTemporal ? nonTemporalStoreFunction(type, isa) : undefined;
   const lines: string[] = [];
   for (let row = 0; row < tile; row++) {
     lines.push(`const ${vector.name} a${String(row)} = *(const ${at.name} *)(from + ${String(row)} * from_step);`);
@@ -279,7 +279,7 @@ export function transposeTile(dtype: DType, { tile, isNonTemporal }: TileWay): D
 /** A tile that may be partial: the fast path where it is whole. */
 export function transposeAny(dtype: DType, way: TileWay, isa: Isa): Definition {
   const { tile, isNonTemporal } = way;
-  const whole = transposeTile(dtype, way);
+  const whole = transposeTile(dtype, way, isa);
   const part = transposePart(dtype, tile, isa);
   const element = elementDefinition(dtype);
   const name = `transpose_part_${isNonTemporal ? 'past_' : ''}${element.name}x${String(tile)}`;
