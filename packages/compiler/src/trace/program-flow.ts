@@ -69,6 +69,9 @@ class ProgramFlow implements Program, Flow {
   round = 0;
   /** By function; null for one that cannot be followed. */
   readonly #flows = new Map<object, NumberFlow | null>();
+  /** Of all functions that are followed: whether one catches, and the properties that they write. */
+  #catches = false;
+  readonly #written = new Set<string | undefined>();
 
   constructor(context: FlowContext) {
     this.context = context;
@@ -84,11 +87,11 @@ class ProgramFlow implements Program, Flow {
   }
 
   get catches(): boolean {
-    return this.left !== undefined || this.#all().some(({ fn }) => fn.catches);
+    return this.left !== undefined || this.#catches;
   }
 
   mayWrite(name: string): boolean {
-    return this.#all().some(({ fn: { written } }) => written.has(name) || written.has(undefined));
+    return this.#written.has(name) || this.#written.has(undefined);
   }
 
   get writes(): boolean {
@@ -158,6 +161,8 @@ class ProgramFlow implements Program, Flow {
     const isFew = this.#flows.size < maximumFunctions;
     const followed = isFew && !isBuiltIn(fn) ? followedFunction(fn) : undefined;
     const flow = followed === undefined ? null : new NumberFlow(fn, followed, this);
+    this.#catches ||= followed?.catches === true;
+    for (const name of followed?.written ?? []) this.#written.add(name);
     this.#flows.set(fn, flow);
     return flow ?? undefined;
   }
